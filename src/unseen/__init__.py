@@ -1,0 +1,3 @@
+"""unseen: recognise classes that nobody has labelled."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,8 @@
+"""The errors that a user can meet. Each says what was wrong, where, and what to do."""
+
+
+class DataError(ValueError):
+    """A file or an array that cannot be used as it is.
+
+    The message names the file, the place in it, what was found there, and the remedy.
+    """

@@ -1,0 +1,1 @@
+"""Pure functions on arrays: no estimator, no file, no print."""
