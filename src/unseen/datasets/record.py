@@ -60,9 +60,10 @@ class ZeroShotDataset:
         for part in ("train", "test_seen", "test_unseen"):
             index = np.asarray(getattr(self, part), dtype=np.intp)
             if len(index) and (index.min() < 0 or index.max() >= rows):
+                wrong = index.min() if index.min() < 0 else index.max()
                 raise DataError(
-                    f"{self.name}: {part} points at row {index.min() if index.min() < 0 else index.max()}"
-                    f", but X has rows 0 to {rows - 1}. Indices start at 0 here."
+                    f"{self.name}: {part} points at row {wrong}, but X has rows 0 to {rows - 1}. "
+                    "Indices start at 0 here."
                 )
             object.__setattr__(self, part, index)
         self.semantics.positions(np.unique(self.y))
@@ -99,3 +100,21 @@ class ZeroShotDataset:
         labels = np.full(len(self.train) + len(rows), None, dtype=object)
         labels[: len(self.train)] = self.y[self.train]
         return self.X[np.concatenate([self.train, rows])], labels
+
+
+def assemble(source: object, **fields: Any) -> ZeroShotDataset:
+    """Build the record of what was read from ``source``; any fault names that source."""
+    try:
+        return ZeroShotDataset(**fields)
+    except ValueError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def class_table(
+    source: object, classes: Any, vectors: Any, attributes: Sequence[str] | None = None
+) -> ClassTable:
+    """Build the class table of what was read from ``source``; any fault names that source."""
+    try:
+        return ClassTable(classes, vectors, attributes)
+    except ValueError as error:
+        raise DataError(f"{source}: {error}") from None

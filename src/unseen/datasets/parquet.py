@@ -1,0 +1,74 @@
+"""Parquet as a matrix of numbers and columns of names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.safety import DEFAULT_MAX_BYTES, check_size, need, reading
+from unseen.exceptions import DataError
+
+Array = npt.NDArray[Any]
+PathLike = str | os.PathLike[str]
+
+
+def read_parquet_columns(
+    path: PathLike, text: Collection[str], *, max_bytes: int = DEFAULT_MAX_BYTES
+) -> tuple[Array, list[str], dict[str, list[str]]]:
+    """Read Parquet as a matrix of its number columns, their names, and the ``text`` columns."""
+    parquet = need("pyarrow.parquet", path)
+    with reading(path):
+        file = parquet.ParquetFile(path, memory_map=False)
+        _check_parquet(path, file.metadata, max_bytes)
+        names = [str(n) for n in file.schema_arrow.names]
+        if len(set(names)) < len(names):
+            raise DataError(f"{path}: names a column twice.")
+        strings = {
+            n: [_text_cell(path, n, i, v) for i, v in enumerate(_column(file, n).to_pylist())]
+            for n in names
+            if n in text
+        }
+        numeric = [n for n in names if n not in text]
+        types = [np.dtype(_number_type(path, file, n)) for n in numeric]
+        rows = file.metadata.num_rows
+        values = np.empty((rows, len(numeric)), np.result_type(*types) if types else np.float64)
+        for position, name in enumerate(numeric):
+            column = _column(file, name)
+            if column.null_count:
+                raise DataError(f"{path}: column {name!r} has {column.null_count} empty cell(s).")
+            values[:, position] = column.to_numpy()
+    return values, numeric, strings
+
+
+def _column(file: Any, name: str) -> Any:
+    return file.read([name], use_threads=False).column(0)
+
+
+def _check_parquet(path: PathLike, metadata: Any, max_bytes: int) -> None:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    expanded = sum(g.total_byte_size for g in groups)
+    check_size(
+        path, "the table", max(expanded, metadata.num_rows * metadata.num_columns), max_bytes
+    )
+    if sum(g.num_rows for g in groups) != metadata.num_rows:
+        raise DataError(f"{path}: its row groups do not add up to {metadata.num_rows} rows.")
+
+
+def _number_type(path: PathLike, file: Any, name: str) -> str:
+    kind = str(file.schema_arrow.field(name).type)
+    known = {"float": "f4", "double": "f8", "halffloat": "f2"}
+    if kind in known:
+        return known[kind]
+    if kind.startswith(("int", "uint")):
+        return kind
+    raise DataError(f"{path}: column {name!r} holds {kind}, but features are real numbers.")
+
+
+def _text_cell(path: PathLike, name: str, row: int, value: object) -> str:
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise DataError(f"{path}: row {row}, column {name!r}: holds {value!r}, not a name.")
+    return str(value)

@@ -1,0 +1,142 @@
+"""What every reader and writer shares: one error, one size limit, safe paths, atomic writes.
+
+A file that a user hands over is material, not code: nothing here unpickles, follows a path out of
+the folder, or allocates what a header merely claims.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from unseen.exceptions import DataError
+
+#: How many bytes a compressed or text file may expand to, unless the caller raises it. Files that
+#: are memory-mapped are opened, not read, and have no limit.
+DEFAULT_MAX_BYTES = 8 * 2**30
+
+#: zlib cannot expand more than this many times (RFC 1951: 258 bytes from 2 bits).
+DEFLATE_RATIO = 1032
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], what: str = "") -> Iterator[None]:
+    """Turn whatever a parser raises on broken bytes into a DataError that names the file.
+
+    The parsers of numpy, HDF5 and Arrow raise a dozen types on a truncated or mutated file; a user
+    needs one. A DataError that already says the place passes through.
+    """
+    place = f"{path}: {what}: " if what else f"{path}: "
+    try:
+        yield
+    except DataError:
+        raise
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file. Check the name, or fetch it first.") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: is a folder, but a file is needed here.") from None
+    except PermissionError:
+        raise DataError(f"{path}: may not be read. Check its permissions.") from None
+    except MemoryError:
+        raise DataError(
+            f"{place}asks for more memory than there is. The file is damaged, or too large to "
+            "read at once: store it as .npy, which is opened without being read."
+        ) from None
+    except Exception as error:
+        detail = str(error).strip().split("\n")[0] or type(error).__name__
+        raise DataError(
+            f"{place}cannot be read ({detail}). The file is truncated, damaged or of another "
+            "format: fetch or export it again."
+        ) from error
+
+
+def check_size(
+    path: str | os.PathLike[str], what: str, declared: int, max_bytes: int = DEFAULT_MAX_BYTES
+) -> None:
+    """Refuse, before anything is allocated, what would expand beyond ``max_bytes``."""
+    if declared < 0 or declared > max_bytes:
+        raise DataError(
+            f"{path}: {what} would expand to {declared:,} bytes, more than the limit of "
+            f"{max_bytes:,}. If you trust the file, raise max_bytes."
+        )
+
+
+def safe_image_name(name: str, path: str | os.PathLike[str], line: int) -> str:
+    """Return an image name unchanged, or refuse one that leads out of the image folder.
+
+    Examples
+    --------
+    >>> safe_image_name("fox/01.jpg", "images.csv", 2)
+    'fox/01.jpg'
+    >>> safe_image_name("../../etc/passwd", "images.csv", 3)
+    Traceback (most recent call last):
+        ...
+    unseen.exceptions.DataError: images.csv: line 3: the image name '../../etc/passwd' ...
+    """
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    drive = len(name) > 1 and name[1] == ":"
+    if (
+        not parts
+        or drive
+        or parts[0] in ("/", "//", "~")
+        or ".." in parts
+        or any(ord(c) < 32 for c in name)
+    ):
+        raise DataError(
+            f"{path}: line {line}: the image name {name!r} leads out of the image folder or is "
+            "not a path. Give paths relative to that folder, without '..'."
+        )
+    return name
+
+
+def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
+    """Import an optional library where it is used; say how to install it where it is absent."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise DataError(
+            f'{path}: needs {package}, which is not installed: pip install "unseen[{extra}]"'
+        ) from None
+
+
+@contextmanager
+def atomic_file(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``target``; move it into place only if all went well."""
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix
+    )
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary folder beside ``target``; rename it into place only if all went well."""
+    target = Path(target)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DataError(f"{target}: is already there. Name a new or an empty folder.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if target.exists():
+            target.rmdir()
+        temporary.replace(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
