@@ -10,6 +10,7 @@ from unseen.datasets.convert import convert, detect_layout, load_dataset
 from unseen.datasets.cub import load_cub
 from unseen.datasets.fetch import ARCHIVES, fetch
 from unseen.datasets.image_folder import load_image_folder, thumbnail_features
+from unseen.datasets.letters import load_letters_to_digits
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.simulate import simulate
 from unseen.datasets.table import load_table
@@ -30,6 +31,7 @@ __all__ = [
     "load_cub",
     "load_dataset",
     "load_image_folder",
+    "load_letters_to_digits",
     "load_table",
     "load_xlsa17",
     "read_array",
