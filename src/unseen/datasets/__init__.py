@@ -1,5 +1,7 @@
 """Data sets: one frozen record, and everything that makes one."""
 
+from typing import TYPE_CHECKING, Any
+
 from unseen.datasets.apy import load_apy
 from unseen.datasets.arrays import read_array
 from unseen.datasets.audit import AuditReport, audit
@@ -10,11 +12,13 @@ from unseen.datasets.convert import convert, detect_layout, load_dataset
 from unseen.datasets.cub import load_cub
 from unseen.datasets.fetch import ARCHIVES, fetch
 from unseen.datasets.image_folder import load_image_folder, thumbnail_features
-from unseen.datasets.letters import load_letters_to_digits
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.simulate import simulate
 from unseen.datasets.table import load_table
 from unseen.datasets.xlsa17 import load_xlsa17
+
+if TYPE_CHECKING:
+    from unseen.datasets.letters import load_letters_to_digits
 
 __all__ = [
     "ARCHIVES",
@@ -38,3 +42,12 @@ __all__ = [
     "simulate",
     "thumbnail_features",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the letters, which draw with matplotlib, only where they are asked for."""
+    if name == "load_letters_to_digits":
+        from unseen.datasets.letters import load_letters_to_digits
+
+        return load_letters_to_digits
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
