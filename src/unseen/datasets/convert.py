@@ -146,7 +146,7 @@ def _load_table_folder(folder: PathLike, **options: Any) -> ZeroShotDataset:
         name=sidecar.name,
         features=sidecar.features,
         provenance=data.provenance,
-        images=data.images,
+        images=sidecar.images or data.images,
     )
 
 

@@ -95,7 +95,8 @@ def fetch(
     name : str
         One of ``ARCHIVES``: "xlsa17", "awa2-base", "awa2-features", "cub", "apy".
     folder : path, optional
-        Where to keep it. By default the user's cache folder for unseen.
+        Where to keep it. By default the folder in the environment variable ``UNSEEN_CACHE``, or
+        else the user's cache folder.
     url, sha256 : str, optional
         A mirror, and the checksum to hold the file to.
     unpack : bool
@@ -118,7 +119,7 @@ def fetch(
     if name not in ARCHIVES:
         raise DataError(f"{name!r} is not known. Known are {', '.join(ARCHIVES)}.")
     archive = ARCHIVES[name]
-    folder = Path(folder) if folder is not None else Path(pooch.os_cache("unseen"))
+    folder = Path(folder) if folder is not None else cache_folder()
     target = folder / archive.file
     record = folder / f"{archive.file}.sha256"
     known = (
@@ -146,6 +147,11 @@ def fetch(
             "%s: no SHA-256 was published; that of this download is kept in %s", name, record
         )
     return _unpacked(target) if unpack else target
+
+
+def cache_folder() -> Path:
+    """Return the folder for downloads: ``UNSEEN_CACHE``, or else the user's cache folder."""
+    return Path(os.environ.get("UNSEEN_CACHE") or pooch.os_cache("unseen")).expanduser()
 
 
 def _unreachable(

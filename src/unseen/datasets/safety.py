@@ -79,20 +79,20 @@ def safe_image_name(name: str, path: str | os.PathLike[str], line: int) -> str:
         ...
     unseen.exceptions.DataError: images.csv: line 3: the image name '../../etc/passwd' ...
     """
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    drive = len(name) > 1 and name[1] == ":"
-    if (
-        not parts
-        or drive
-        or parts[0] in ("/", "//", "~")
-        or ".." in parts
-        or any(ord(c) < 32 for c in name)
-    ):
+    if not is_inside(name):
         raise DataError(
             f"{path}: line {line}: the image name {name!r} leads out of the image folder or is "
             "not a path. Give paths relative to that folder, without '..'."
         )
     return name
+
+
+def is_inside(name: str) -> bool:
+    """Say whether a path stays in the folder that it is relative to."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not parts or parts[0] in ("/", "//", "~") or ".." in parts or name[1:2] == ":":
+        return False
+    return not any(ord(c) < 32 for c in name)
 
 
 def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:

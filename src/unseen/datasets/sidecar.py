@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ class Sidecar:
     semantics_dtype: str = "float64"
     images: tuple[str, ...] | None = None
     order: tuple[int, ...] | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 def describe(dataset: ZeroShotDataset, **more: Any) -> Sidecar:
@@ -103,6 +102,4 @@ def _fits(key: str, value: object) -> bool:
             "float64",
             *(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)),
         )
-    if key == "extra":
-        return isinstance(value, dict)
     return isinstance(value, str)

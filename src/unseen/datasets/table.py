@@ -58,7 +58,7 @@ def load_table(
         "test_unseen". By default the column ``split`` of the features, which holds those words.
     labels : path or sequence, optional
         The class of each row, where ``features`` has no column for it: a ``.txt`` file with one
-        name a line, or a CSV with a column ``class``.
+        name a line; or a CSV with a column ``class``, and ``image`` and ``split`` if you like.
     dtype : dtype, optional
         Of the numbers in a CSV; float64 by default.
     name : str, optional
@@ -83,6 +83,12 @@ def load_table(
     path = Path(features)
     X, text, stored = _read_features(path, dtype, max_bytes)
     table = read_semantics(semantics, max_bytes=max_bytes)
+    if isinstance(labels, (str, os.PathLike)) and Path(labels).suffix.lower() in (
+        ".csv",
+        ".parquet",
+    ):
+        text = {**text, **read_table(labels, NAMES, max_bytes=max_bytes).text}
+        stored, labels = None, None
     y = _labels(path, text, labels, stored, table, len(X))
     index, how = _split(path, text, split, y, table)
     images = text.get("image")
@@ -148,11 +154,7 @@ def _labels(
     if labels is None:
         values = text.get("class", stored)
     elif isinstance(labels, (str, os.PathLike)):
-        source = labels
-        if Path(labels).suffix.lower() in (".csv", ".parquet"):
-            values = read_table(labels, NAMES).text.get("class")
-        else:
-            values = read_lines(labels)
+        source, values = labels, read_lines(labels)
     else:
         source, values = "labels=", labels
     if values is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.sidecar import ROWS, describe, write_sidecar
 from unseen.datasets.splits import PARTS, write_split
 from unseen.datasets.tabular import number_format, write_table
-from unseen.datasets.writers import labels_from_one, plain_names, write_lines
+from unseen.datasets.writers import images_fit, labels_from_one, plain_names, write_lines
 
 Array = npt.NDArray[Any]
 
@@ -113,16 +113,9 @@ def _image_names(
     dataset: ZeroShotDataset, names: list[str], labels: Array, *, spaces: bool = True
 ) -> list[str]:
     """Return names that the layout can hold; stand-ins by class and row where there are none."""
-    if dataset.images is not None:
-        plain = plain_names(dataset.images, "", spaces=spaces)
-        if plain == list(dataset.images) and all(_inside(name) for name in plain):
-            return plain
+    if images_fit(dataset, spaces=spaces):
+        return list(dataset.images or ())
     return [f"{names[c - 1]}/row{i}.jpg".replace("..", "_") for i, c in enumerate(labels.tolist())]
-
-
-def _inside(name: str) -> bool:
-    path = PurePosixPath(name.replace("\\", "/"))
-    return not path.is_absolute() and ".." not in path.parts and name[1:2] != ":"
 
 
 def _features_and_rows(dataset: ZeroShotDataset, folder: Path, names: list[str]) -> None:

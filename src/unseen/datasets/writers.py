@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.io
 
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.safety import need
+from unseen.datasets.safety import is_inside, need
 from unseen.datasets.sidecar import describe, write_sidecar
 from unseen.datasets.splits import PARTS, write_split
 from unseen.datasets.tabular import write_table
@@ -33,7 +33,7 @@ def labels_from_one(dataset: ZeroShotDataset) -> npt.NDArray[np.int32]:
     return (dataset.semantics.positions(dataset.y) + 1).astype(np.int32)
 
 
-def plain_names(names: Sequence[object], prefix: str, *, spaces: bool = True) -> list[str]:
+def plain_names(names: Iterable[object], prefix: str, *, spaces: bool = True) -> list[str]:
     """Return the names if a text layout can hold them, each once; numbered stand-ins if not."""
     texts = [str(n) for n in names]
     forbidden = re.compile(_LINE_BREAKS if spaces else _LINE_BREAKS[:-1] + r"\s]")
@@ -46,6 +46,22 @@ def plain_names(names: Sequence[object], prefix: str, *, spaces: bool = True) ->
 def write_lines(path: Path, lines: Sequence[object]) -> None:
     """Write one entry a line."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def images_fit(dataset: ZeroShotDataset, *, spaces: bool = True) -> bool:
+    """Say whether there are image names, and a text layout can hold them."""
+    if dataset.images is None:
+        return False
+    names = list(dataset.images)
+    plain = plain_names(dict.fromkeys(names), "", spaces=spaces)
+    return plain == list(dict.fromkeys(names)) and all(is_inside(name) for name in names)
+
+
+def images_apart(dataset: ZeroShotDataset) -> tuple[str, ...] | None:
+    """Return the image names for the sidecar, where the layout cannot hold them."""
+    if dataset.images is None or images_fit(dataset):
+        return None
+    return tuple(dataset.images)
 
 
 def cell(texts: Sequence[str]) -> npt.NDArray[np.object_]:
@@ -67,8 +83,8 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
         "features": np.asarray(X).T,
         "labels": labels_from_one(dataset)[:, None],
     }
-    if dataset.images is not None:
-        held["image_files"] = cell(list(dataset.images))
+    if images_fit(dataset):
+        held["image_files"] = cell(list(dataset.images or ()))
     slug = re.sub(r"[^\w.-]+", "_", dataset.features).strip("._") or FEATURES
     if slug.lower().endswith("_splits"):
         slug += "_features"
@@ -82,7 +98,7 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     spelt = dict(zip(table.classes.tolist(), names, strict=True))
     write_lines(folder / "trainvalclasses.txt", [spelt[c] for c in dataset.seen_classes.tolist()])
     write_lines(folder / "testclasses.txt", [spelt[c] for c in dataset.unseen_classes.tolist()])
-    write_sidecar(folder, describe(dataset))
+    write_sidecar(folder, describe(dataset, images=images_apart(dataset)))
     return ["attribute names, the data set's name and its provenance are in unseen.json"]
 
 
@@ -129,8 +145,8 @@ def _text_columns(dataset: ZeroShotDataset) -> dict[str, Sequence[str]]:
     text: dict[str, Sequence[str]] = {
         "class": np.array(names)[dataset.semantics.positions(dataset.y)].tolist()
     }
-    if dataset.images is not None:
-        text["image"] = list(dataset.images)
+    if images_fit(dataset):
+        text["image"] = list(dataset.images or ())
     return text
 
 
@@ -142,5 +158,5 @@ def _write_rest(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     names = plain_names(table.classes.tolist(), "class")
     write_table(folder / CLASSES, columns, {"class": names}, table.vectors)
     write_split(folder / SPLIT, {part: getattr(dataset, part) for part in PARTS})
-    write_sidecar(folder, describe(dataset))
+    write_sidecar(folder, describe(dataset, images=images_apart(dataset)))
     return ["types, the data set's name and its provenance are in unseen.json"]

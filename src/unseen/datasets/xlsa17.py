@@ -217,8 +217,10 @@ def _images(
     held: Mapping[str, Any], path: Path, sidecar: Sidecar | None
 ) -> tuple[list[str] | None, str]:
     """Return the image names, relative to the folder that they share, and a note of that folder."""
+    if sidecar is not None and sidecar.images is not None:
+        return list(sidecar.images), ""
     names = held.get("image_files")
-    if names is None or (sidecar is not None and sidecar.extra.get("images") is False):
+    if names is None:
         return None, ""
     if not isinstance(names, list):
         raise DataError(f"{path}: 'image_files' must be a cell of image names.")
