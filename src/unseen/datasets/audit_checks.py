@@ -234,7 +234,11 @@ def normalised_differently(dataset: ZeroShotDataset, statistics: Statistics) -> 
     for part in PARTS[1:]:
         if len(lengths[part]) < 2:
             continue
-        why = _scale_fault(lengths["train"], lengths[part]) or _centre_fault(statistics, part)
+        why = (
+            _scale_fault(lengths["train"], lengths[part])
+            or _sign_fault(statistics, part)
+            or _centre_fault(statistics, part)
+        )
         if why:
             yield Finding(
                 "error",
@@ -253,6 +257,14 @@ def _scale_fault(train: Array, test: Array) -> str | None:
     if unit[0] != unit[1]:
         which = ("the first's", "the second's") if unit[0] else ("the second's", "the first's")
         return f"{which[0]} rows all have one length, {which[1]} do not"
+    return None
+
+
+def _sign_fault(statistics: Statistics, part: str) -> str | None:
+    """Compare the signs: a network's rectified features are negative only once standardised."""
+    train, test = statistics.negative["train"], statistics.negative[part]
+    if min(train, test) == 0 and max(train, test) > 0.1:
+        return f"{train:.0%} of the first's values are negative, but {test:.0%} of the second's"
     return None
 
 

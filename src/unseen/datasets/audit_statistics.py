@@ -23,7 +23,8 @@ class Statistics:
 
     ``norms`` is the length of each row, NaN where it is not finite; ``means`` holds, for the
     classes at ``trained`` in the class table, the mean of their finite training rows;
-    ``mean`` and ``spread`` are, for each part, those of its columns.
+    ``mean`` and ``spread`` are, for each part, those of its columns, and ``negative`` the
+    fraction of its values below zero.
     """
 
     norms: Array
@@ -32,53 +33,60 @@ class Statistics:
     means: Array
     mean: dict[str, Array]
     spread: dict[str, Array]
+    negative: dict[str, float]
 
 
 def measure(dataset: ZeroShotDataset) -> Statistics:
     """Read ``X`` once, in blocks of about 32 MB, and return its statistics."""
     rows, width = dataset.X.shape
-    classes = dataset.semantics.positions(dataset.y)
-    groups = {part: np.zeros(rows, dtype=bool) for part in PARTS}
-    for part in PARTS:
-        groups[part][getattr(dataset, part)] = True
-    sums = np.zeros((len(dataset.semantics), width))
-    counts = np.zeros(len(dataset.semantics))
-    norms, finite = np.empty(rows), np.empty(rows, dtype=bool)
-    moments = {part: np.zeros((2, width)) for part in PARTS}
+    count = len(dataset.semantics)
+    groups = _groups(dataset)
+    sums, sizes = np.zeros((count + len(PARTS), width)), np.zeros(count + len(PARTS))
+    squares = np.zeros((len(PARTS), width))
+    norms, negative = np.empty(rows), np.empty(rows)
     step = max(1, _BLOCK_BYTES // (8 * width))
     for start in range(0, rows, step):
         here = slice(start, start + step)
         block = np.asarray(dataset.X[here], dtype=np.float64)
-        finite[here] = np.isfinite(block).all(axis=1)
-        block = np.where(finite[here, None], block, 0.0)
-        norms[here] = np.where(finite[here], np.linalg.norm(block, axis=1), np.nan)
-        for part in PARTS:
-            chosen = block[groups[part][here] & finite[here]]
-            moments[part] += [chosen.sum(axis=0), (chosen**2).sum(axis=0)]
-        usable = groups["train"][here] & finite[here]
-        one_hot = _one_hot(classes[here], usable, len(counts))
-        sums += one_hot @ block
-        counts += np.asarray(one_hot.sum(axis=1)).ravel()
-    trained = np.flatnonzero(counts)
-    sizes = {part: max(1, int((groups[part] & finite).sum())) for part in PARTS}
-    mean = {part: moments[part][0] / sizes[part] for part in PARTS}
+        negative[here] = (block < 0).mean(axis=1)
+        square = block**2
+        norms[here] = np.sqrt(square.sum(axis=1))
+        broken = ~np.isfinite(norms[here])
+        block[broken], square[broken] = 0, 0
+        member = groups[here].T.multiply(~broken).tocsr()
+        sums += member @ block
+        squares += member[count:] @ square
+        sizes += member.sum(axis=1)
+    trained = np.flatnonzero(sizes[:count])
+    totals = np.maximum(sizes[count:], 1)[:, None]
+    mean = sums[count:] / totals
+    spread = np.sqrt(np.maximum(squares / totals - mean**2, 0))
     return Statistics(
-        norms=norms,
-        not_finite=np.flatnonzero(~finite),
+        norms=np.where(np.isfinite(norms), norms, np.nan),
+        not_finite=np.flatnonzero(~np.isfinite(norms)),
         trained=trained,
-        means=sums[trained] / counts[trained, None],
-        mean=mean,
-        spread={
-            part: np.sqrt(np.maximum(moments[part][1] / sizes[part] - mean[part] ** 2, 0))
-            for part in PARTS
-        },
+        means=sums[trained] / sizes[trained, None],
+        mean=dict(zip(PARTS, mean, strict=True)),
+        spread=dict(zip(PARTS, spread, strict=True)),
+        negative={part: _mean(negative[getattr(dataset, part)]) for part in PARTS},
     )
 
 
-def _one_hot(classes: Array, usable: Array, count: int) -> Any:
-    columns = np.flatnonzero(usable)
-    ones = np.ones(len(columns))
-    return scipy.sparse.csr_array((ones, (classes[columns], columns)), shape=(count, len(classes)))
+def _mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _groups(dataset: ZeroShotDataset) -> Any:
+    """Return, row by row, membership of each class (training rows only), then of each part."""
+    rows, count = len(dataset.y), len(dataset.semantics)
+    train = np.unique(dataset.train)
+    places = [(train, dataset.semantics.positions(dataset.y[train]))]
+    for column, part in enumerate(PARTS, count):
+        members = np.unique(getattr(dataset, part))
+        places.append((members, np.full(len(members), column)))
+    at, columns = (np.concatenate(values) for values in zip(*places, strict=True))
+    shape = (rows, count + len(PARTS))
+    return scipy.sparse.csr_array((np.ones(len(at)), (at, columns)), shape=shape)
 
 
 def rank_of_own_class(means: Array, vectors: Array) -> float:

@@ -196,6 +196,7 @@ class _Resuming:
             self._tag.write_text(response.headers["ETag"])
         total = start + int(response.headers.get("Content-Length", 0))
         done = start
+        response.raw.enforce_content_length = False  # keep what came; the length is checked below
         with self._part.open("ab" if start else "wb") as file:
             for chunk in response.iter_content(_CHUNK):
                 file.write(chunk)

@@ -137,7 +137,7 @@ def one_based(values: Any, limit: int, path: PathLike, name: str, of: str) -> In
         where = int(np.argmax(bad))
         hint = " It looks 0-based: add 1 to every entry." if array.min() == 0 else ""
         raise DataError(
-            f"{path}: {name}, entry {where + 1}: {array[where]} is not one of {of} 1 to {limit}."
+            f"{path}: {name}, entry {where + 1}: {array[where]:g} is not one of {of} 1 to {limit}."
             f"{hint}"
         )
     return array.astype(np.intp) - 1
