@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,34 @@ def test_text_is_read(tmp_path):
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file["names"] = ["fox", "bat"]
-    assert read_hdf5(path)["names"] == ["fox", "bat"]
+        file["fixed"] = np.array([b"fox", b"bat"])
+    assert read_hdf5(path) == {"fixed": ["fox", "bat"], "names": ["fox", "bat"]}
+
+
+def test_text_that_claims_more_than_the_file_is_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        offset = file.create_dataset("names", data=["fox", "bat"]).id.get_offset()
+    raw = bytearray(path.read_bytes())
+    raw[offset : offset + 4] = b"\xff\xff\xff\x3f"
+    path.write_bytes(raw)
+    with pytest.raises(DataError, match=r"a\.h5: .*entry 1: its text is not in the file"):
+        read_hdf5(path)
+
+
+def test_a_damaged_heap_is_refused(tmp_path):
+    """libhdf5 2.0 runs for ever on some of these."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["names"] = ["fox", "bat", "", "été"]
+    assert read_hdf5(path)["names"] == ["fox", "bat", "", "été"]
+    raw = path.read_bytes()
+    heap = raw.index(b"GCOL")
+    for at in range(heap, heap + 64):
+        for value in (0, 1, 0x7F, 0xFF):
+            path.write_bytes(raw[:at] + bytes([value]) + raw[at + 1 :])
+            with contextlib.suppress(DataError):
+                read_hdf5(path)
 
 
 @pytest.mark.parametrize("kind", ["soft", "external"])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.datasets.hdf5_text import read_variable_text
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
 from unseen.exceptions import DataError
 
@@ -138,6 +139,8 @@ def _check_storage(dataset: Any, place: str) -> None:
         )
     declared = math.prod(dataset.shape) * dataset.dtype.itemsize
     stored = dataset.id.get_storage_size()
+    if stored > dataset.file.id.get_filesize():
+        raise DataError(f"{place} claims {stored:,} stored bytes, more than the file has.")
     if declared > stored * DEFLATE_RATIO + 2**20:
         raise DataError(
             f"{place} claims {declared:,} bytes, which the {stored:,} stored cannot expand to."
@@ -161,15 +164,26 @@ def _value(
         mapped = _mapped(path, dataset)
         return HDF5Rows(path, dataset) if mapped is None else mapped
     check_size(path, place, math.prod(dataset.shape) * dtype.itemsize, max_bytes)
-    if h5py.check_string_dtype(dtype) is not None:
+    text = h5py.check_string_dtype(dtype)
+    if text is not None and text.length is None:
+        return read_variable_text(path, place, dataset)
+    if text is not None:
         return [str(v) for v in np.atleast_1d(dataset.asstr()[()]).ravel()]
     if h5py.check_ref_dtype(dtype) is h5py.Reference:
         return [_reference(h5py, file, path, place, ref) for ref in dataset[()].ravel()]
-    if dataset.attrs.get("MATLAB_class") == b"char":
+    if _attribute(dataset, "MATLAB_class") == b"char":
         return [_characters(dataset, f"{path}: {place}")]
     if dtype.kind not in "fiub":
         raise DataError(f"{path}: {place} holds {dtype}, not numbers or text.")
     return np.asarray(dataset[()])
+
+
+def _attribute(dataset: Any, name: str) -> Any:
+    """Return one of MATLAB's small attributes; None where it is absent or of another type."""
+    if name not in dataset.attrs:
+        return None
+    dtype = dataset.attrs.get_id(name).dtype
+    return dataset.attrs[name] if dtype.kind in "Siu" and dtype.itemsize <= 64 else None
 
 
 def _reference(h5py: Any, file: Any, path: Any, place: str, ref: Any) -> str:
@@ -181,7 +195,7 @@ def _reference(h5py: Any, file: Any, path: Any, place: str, ref: Any) -> str:
 
 def _characters(dataset: Any, place: str) -> str:
     _check_storage(dataset, place)
-    if dataset.attrs.get("MATLAB_empty"):
+    if _attribute(dataset, "MATLAB_empty"):
         return ""
     if dataset.dtype != np.uint16 or dataset.size > 2**16 or min(dataset.shape, default=0) > 1:
         raise DataError(f"{place} refers to something that is not a row of text.")
