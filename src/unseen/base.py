@@ -1,0 +1,265 @@
+"""The estimator contract: what every zero-shot classifier of this library does alike.
+
+A classifier learns from labelled rows of *seen* classes and from ``semantics``, a vector for every
+class. It answers among ``candidates``, by default the classes that ``fit`` never saw. Both
+parameters may change after ``fit``: only the scores over the classes are computed anew.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.rows import Codes
+from unseen.semantics import ClassTable
+
+Array = npt.NDArray[Any]
+
+UNLABELLED = -1
+
+
+def read_labels(y: object) -> tuple[Array, Codes]:
+    """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
+
+    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other).
+
+    >>> read_labels(np.array(["b", None, "a"], dtype=object))
+    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
+    """
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "iu":
+        known = labels != UNLABELLED
+    elif labels.dtype.kind == "f":
+        known = ~np.isnan(labels)
+    else:
+        known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
+    given = labels[known]
+    if given.dtype == object:
+        kinds = {type(v) for v in given.tolist()}
+        if not (kinds <= {str} or all(issubclass(k, (int, np.integer)) for k in kinds)):
+            raise ValueError(
+                "Unknown label type: y must hold strings or integers, all of one type, and None for "
+                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
+            )
+        given = np.array(given.tolist())
+    check_classification_targets(given)
+    if given.dtype.kind == "f":  # integers that a missing value turned into floats
+        given = given.astype(np.int64)
+        known[known] = given != UNLABELLED
+        given = given[given != UNLABELLED]
+    classes, inverse = np.unique(given, return_inverse=True)
+    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+    codes[known] = inverse
+    return classes, codes
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of every classifier. A subclass writes ``_fit`` and ``_scores``.
+
+    Attributes
+    ----------
+    seen_classes_ : array
+        The classes that ``fit`` saw labelled, sorted.
+    classes_ : array
+        The candidates, in the order of the columns of ``decision_function``. It follows the
+        parameters ``semantics`` and ``candidates`` when they change.
+    temperature_ : float
+        ``predict_proba`` is softmax(scores / temperature_).
+    calibration_ : str
+        On what the temperature was fitted.
+    """
+
+    seen_classes_: Array
+    n_features_in_: int
+    temperature_: float
+    calibration_: str
+
+    def __init__(
+        self, semantics: object = None, candidates: str | Sequence[Any] | Array = "unseen"
+    ) -> None:
+        self.semantics = semantics
+        self.candidates = candidates
+
+    @abstractmethod
+    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
+        """Learn from labelled rows. ``vectors[k]`` describes the class with code k."""
+
+    @abstractmethod
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        """Return one score a row and class, (N, L); ``vectors`` (L, q) describes the classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the labelled rows.
+
+        Parameters
+        ----------
+        X : array of shape (N, p)
+        y : array of N labels
+            -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
+        sample_weight : array of N numbers, optional
+        """
+        X, codes, weights = self._read(X, y, sample_weight)
+        labelled = codes != UNLABELLED
+        if not labelled.all():
+            X, codes = X[labelled], codes[labelled]
+            weights = None if weights is None else weights[labelled]
+        self._fit(X, codes, self._seen_vectors(), weights)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores of the candidates, columns as in ``classes_``.
+
+        With exactly two candidates, as scikit-learn asks, the difference of their scores: positive
+        for ``classes_[1]``.
+        """
+        scores = self._candidate_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the candidate with the highest score for each row."""
+        best: Array = self.classes_[self._candidate_scores(X).argmax(axis=1)]
+        return best
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return softmax(scores / temperature_); ``calibration_`` says on what it was fitted."""
+        probabilities: Array = softmax(self._candidate_scores(X) / self.temperature_, axis=1)
+        return probabilities
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean per-class top-1 accuracy: every class counts alike."""
+        predicted = self.predict(X)
+        classes, codes = read_labels(y)
+        check_consistent_length(X, codes)
+        labelled = codes != UNLABELLED
+        hits = classes[codes[labelled]] == predicted[labelled]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[labelled]
+        return float(np.nanmean(per_class_accuracy(codes[labelled], hits, len(classes), weights)))
+
+    @property
+    def classes_(self) -> Array:
+        """The candidates, in the order of the columns of ``decision_function``."""
+        if not hasattr(self, "seen_classes_"):
+            raise AttributeError(f"{type(self).__name__} has no 'classes_' before fit.")
+        return self._resolve()[0]
+
+    # Below: what subclasses and meta-estimators use.
+
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Codes, Array | None]:
+        """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        classes, codes = read_labels(y)
+        check_consistent_length(X, codes)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=X.dtype, ensure_non_negative=True
+            )
+            used = np.unique(codes[(weights > 0) & (codes != UNLABELLED)])
+            recode = np.full(len(classes) + 1, UNLABELLED)
+            recode[used] = np.arange(len(used))
+            classes, codes = classes[used], recode[codes]
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs labelled rows of at least two classes. Got "
+                f"{len(classes)} class: {classes.tolist()}. Label rows of another class."
+            )
+        self.seen_classes_ = classes
+        self._table().positions(classes)
+        return X, codes, weights
+
+    def _parameters(self) -> tuple[object, Any]:
+        """Return the semantics and the candidates in force; a meta-estimator may look inside."""
+        return self.semantics, self.candidates
+
+    def _table(self) -> ClassTable:
+        semantics, _ = self._parameters()
+        if semantics is None:
+            return ClassTable(self.seen_classes_, np.eye(len(self.seen_classes_)))
+        return ClassTable.of(semantics)
+
+    def _seen_vectors(self) -> Array:
+        table = self._table()
+        return table.vectors[table.positions(self.seen_classes_)]
+
+    def _resolve(self) -> tuple[Array, Array]:
+        """Return the candidate classes and their vectors."""
+        table = self._table()
+        semantics, wanted = self._parameters()
+        if isinstance(wanted, str):
+            if wanted not in ("unseen", "seen", "all"):
+                raise ValueError(
+                    f"The 'candidates' parameter of {type(self).__name__} must be 'unseen', "
+                    f"'seen', 'all' or a list of classes. Got {wanted!r} instead."
+                )
+            seen = np.isin(table.classes, self.seen_classes_)
+            keep = {"unseen": ~seen, "seen": seen, "all": np.ones_like(seen)}[wanted]
+            if semantics is None:  # one-hot: there is no unseen class to name
+                keep = seen
+            rows = np.flatnonzero(keep)
+        else:
+            rows = table.positions(np.asarray(wanted).tolist())
+            if len(set(rows.tolist())) < len(rows):
+                raise ValueError("The 'candidates' parameter names a class twice. Name each once.")
+        if len(rows) == 0:
+            raise ValueError(
+                f"There are no candidates: candidates={wanted!r}, and fit saw "
+                f"{len(self.seen_classes_)} of the {len(table)} classes of semantics. Add the "
+                "unseen classes to semantics, or set candidates='seen' or 'all'."
+            )
+        return table.classes[rows], table.vectors[rows]
+
+    def _candidate_scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        _, vectors = self._resolve()
+        self._check_width(vectors)
+        return self._scores(X, vectors)
+
+    def _check_width(self, vectors: Array) -> None:
+        width = self._semantic_width()
+        if vectors.shape[1] != width:
+            raise ValueError(
+                f"semantics now has {vectors.shape[1]} columns, but {type(self).__name__} was "
+                f"fitted with {width}. Give vectors of the same kind, or fit again."
+            )
+
+    @abstractmethod
+    def _semantic_width(self) -> int:
+        """Return q, the length of the semantic vectors that ``fit`` used."""
+
+    def _label_embedding(self, X: Any) -> Array:
+        """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
+
+        Models whose scores are regressed on one-hot labels return their scores; the others return
+        their probabilities, which live in the same space.
+        """
+        return self.predict_proba(X)
+
+    def _calibrate(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
+        """Fit the temperature on the training rows, for a model with no held-out scores."""
+        scores = self._scores(X, vectors)
+        self.temperature_ = fit_temperature(scores, codes, len(vectors), weights)
+        self.calibration_ = "training rows among the seen classes: optimistic"

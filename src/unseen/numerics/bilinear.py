@@ -1,0 +1,224 @@
+"""The regularisation path of the bilinear ridge, by class-wise folds that share their sums.
+
+    V(C, μ) = 2 (2XᵀX + C·M)⁻¹ XᵀYAᵀ (AAᵀ + μI)⁻¹
+
+is ESZSL's closed form, the start of ASTE (its dual point α = Y) and of TASTE. One Gram matrix is
+computed for each fold; the training sums of the others are differences from the total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.folds import class_folds
+from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
+from unseen.numerics.structural import regularised, semantic_ridge
+
+Array = npt.NDArray[Any]
+
+C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """All that a ridge needs of labelled rows."""
+
+    moments: Array
+    """XᵀX, of shape (p, p)."""
+    labels: Array
+    """XᵀY, of shape (p, K)."""
+    counts: Array
+    """Rows (or weight) a class, of shape (K,)."""
+
+    @classmethod
+    def of(cls, X: Array, codes: Codes, classes: int, weights: Array | None = None) -> Sums:
+        """Take the sums in one pass over X."""
+        return cls(
+            gram(X, weights),
+            class_sums(X, codes, classes, weights),
+            class_weights(codes, classes, weights),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.moments + other.moments, self.labels + other.labels, self.counts + other.counts
+        )
+
+    def __sub__(self, other: Sums) -> Sums:
+        return Sums(
+            self.moments - other.moments, self.labels - other.labels, self.counts - other.counts
+        )
+
+    def metric(self, shrinkage: float | None) -> Array | None:
+        """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
+
+        ``None`` means the identity: the plain ridge of the paper.
+        """
+        if shrinkage is None:
+            return None
+        scatter = within_class_scatter(self.moments, self.labels, self.counts)
+        mean = float(np.trace(scatter)) / len(scatter)
+        if not mean > 0:
+            return None
+        scatter *= (1.0 - shrinkage) / mean
+        scatter[np.diag_indices_from(scatter)] += shrinkage
+        return scatter
+
+    @property
+    def scale(self) -> float:
+        """The mean eigenvalue of XᵀX: the unit in which C is searched."""
+        return max(float(np.trace(self.moments)) / len(self.moments), np.finfo(float).tiny)
+
+
+def semantic_scale(A: Array) -> float:
+    """Return the mean eigenvalue of AAᵀ: the unit in which μ is searched."""
+    return max(float(np.einsum("ij,ij->", A, A)) / len(A), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the folds chose."""
+
+    C: float
+    mu: float
+    temperature: float | None
+    """Fitted on the scores of held-out classes; None when there were no folds."""
+    sums: Sums
+    """Over all rows, for the fit that follows."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Values of one parameter to try: in scale-free units, or one number given by hand."""
+
+    values: tuple[float, ...]
+    absolute: bool = False
+
+    @classmethod
+    def of(cls, by_hand: float | None, grid: tuple[float, ...]) -> Path:
+        """Return the grid, or the one number given by hand."""
+        return cls(grid) if by_hand is None else cls((by_hand,), absolute=True)
+
+    def at(self, index: int, scale: float) -> float:
+        """Return the value in the units of the problem."""
+        return self.values[index] * (1.0 if self.absolute else scale)
+
+
+def choose(
+    X: Array,
+    codes: Codes,
+    A: Array,
+    C: Path,
+    mu: Path,
+    *,
+    shrinkage: float | None = None,
+    metric: Array | None = None,
+    weights: Array | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> Choice:
+    """Choose C and μ by mean per-class accuracy on class-wise folds.
+
+    Parameters
+    ----------
+    X, codes, A
+        Labelled rows (N, p), their classes, and the semantics (q, K) of those classes.
+    C, mu : Path
+        Values to try.
+    shrinkage : float, optional
+        Of the within-class metric of each fold; ``None`` for the plain ridge.
+    metric : array of shape (p, p), optional
+        One metric for all folds instead.
+    """
+    classes = A.shape[1]
+    parts = class_folds(classes, min(folds, classes // 2), seed)
+    held = [np.flatnonzero(np.isin(codes, part)) for part in parts]
+    sums = [Sums.of(X[r], codes[r], classes, _take(weights, r)) for r in held]
+    total = sums[0]
+    for more in sums[1:]:
+        total = total + more
+
+    def fold(f: int) -> _Fold:
+        rows = held[f]
+        return _Fold.of(X[rows], codes[rows], parts[f], total - sums[f], A, shrinkage, metric)
+
+    accuracy = np.zeros((len(C.values), len(mu.values)))
+    for f, rows in enumerate(held):
+        accuracy += fold(f).accuracies(C, mu, _take(weights, rows)) / len(parts)
+    i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
+    logs = [np.log(fold(f).temperature(C, i, mu, j)) for f in range(len(parts))]
+    return Choice(
+        C.at(i, 2 * total.scale),
+        mu.at(j, semantic_scale(A)),
+        float(np.exp(np.mean(logs))),
+        total,
+    )
+
+
+def _take(weights: Array | None, rows: Codes) -> Array | None:
+    return None if weights is None else weights[rows]
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Held-out rows with the training sums of all other classes."""
+
+    X: Array
+    codes: Codes
+    train: Sums
+    metric: Array | None
+    seen: Array
+    unseen: Array
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        codes: Codes,
+        part: Codes,
+        train: Sums,
+        A: Array,
+        shrinkage: float | None,
+        metric: Array | None,
+    ) -> _Fold:
+        kept = np.setdiff1d(np.arange(A.shape[1]), part)
+        narrow = Sums(train.moments, train.labels[:, kept], train.counts[kept])
+        held = np.searchsorted(part, codes)
+        own = narrow.metric(shrinkage) if metric is None else metric
+        return cls(X, held, narrow, own, A[:, kept], A[:, part])
+
+    def accuracies(self, C: Path, mu: Path, weights: Array | None) -> Array:
+        """Return the per-class accuracy on the held-out classes for each pair of values."""
+        out = np.empty((len(C.values), len(mu.values)))
+        for i in range(len(C.values)):
+            partial = self._embed(C.at(i, 2 * self.train.scale))
+            for j in range(len(mu.values)):
+                scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
+                hits = scores.argmax(axis=1) == self.codes
+                classes = self.unseen.shape[1]
+                out[i, j] = np.nanmean(per_class_accuracy(self.codes, hits, classes, weights))
+        return out
+
+    def temperature(self, C: Path, i: int, mu: Path, j: int) -> float:
+        """Fit the temperature of probabilities on the held-out rows."""
+        partial = self._embed(C.at(i, 2 * self.train.scale))
+        scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
+        return fit_temperature(scores, self.codes, self.unseen.shape[1])
+
+    def _embed(self, C: float) -> Array:
+        """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""
+        G = regularised(self.train.moments, C, self.metric)
+        half = linalg.solve(G, 2 * self.train.labels, assume_a="pos", overwrite_a=True)
+        return np.asarray(self.X @ half.astype(self.X.dtype))
+
+    def _scores(self, partial: Array, mu: float) -> Array:
+        H = semantic_ridge(self.seen, mu)
+        right = self.seen.T @ linalg.solve(H, self.unseen, assume_a="pos")
+        return np.asarray(partial @ right.astype(partial.dtype))

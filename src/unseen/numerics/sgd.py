@@ -1,0 +1,85 @@
+"""Mini-batch subgradient descent on a bilinear model: one engine for every loss on scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.numerics.rows import Codes
+
+Array = npt.NDArray[Any]
+Loss = Callable[[Array, Codes], tuple[Array, Array]]
+
+
+def semantic_coordinates(A: Array) -> tuple[Array, Array]:
+    """Return A in an orthonormal basis of its column span: A = E @ coordinates.
+
+    Returns
+    -------
+    coordinates : array of shape (r, K), r = rank(A)
+        Its rows are orthogonal, so that AAᵀ is diagonal in these coordinates.
+    E : array of shape (q, r)
+    """
+    E, s, right = np.linalg.svd(A, full_matrices=False)
+    rank = max(1, int((s > s[0] * max(A.shape) * np.finfo(float).eps).sum()))
+    return s[:rank, None] * right[:rank], E[:, :rank]
+
+
+def lipschitz(X: Array, A: Array, ridge: float = 0.0, sample: int = 512) -> float:
+    """Bound the curvature of half a squared loss, averaged over rows: mean ‖x‖²·λ_max(AAᵀ + μI)."""
+    rows = X[:: max(1, len(X) // sample)].astype(float)
+    mean_square = float(np.einsum("ij,ij->i", rows, rows).mean())
+    largest = float(np.linalg.norm(A, 2)) ** 2 + ridge
+    return max(mean_square * largest, np.finfo(float).tiny)
+
+
+def descend(
+    X: Array,
+    codes: Codes,
+    A: Array,
+    loss: Loss,
+    V: Array,
+    steps: Iterable[float],
+    *,
+    batch: int,
+    random: np.random.Generator,
+    weights: Array | None = None,
+    decay: Array | float = 0.0,
+    ridge: float = 0.0,
+) -> tuple[Array, Array]:
+    """Take one step for each value of ``steps``; return the last V and the mean of all of them.
+
+    Parameters
+    ----------
+    X, codes : arrays of shape (N, p) and (N,)
+    A : array of shape (r, K)
+        Semantics of the classes that ``codes`` point at.
+    loss : callable
+        (scores, codes) → (costs, subgradients).
+    V : array of shape (p, r)
+    batch : int
+        Rows drawn, with replacement and by weight, for a step.
+    decay : array of shape (r,) or float
+        The gradient of the regulariser is V * decay.
+    ridge : float
+        Weight of ‖Vᵀx‖², added to the loss of each row.
+    """
+    dtype = X.dtype
+    V = V.astype(dtype)
+    A = A.astype(dtype)
+    mean = np.zeros_like(V)
+    decay = np.asarray(decay, dtype=dtype)
+    chance = None if weights is None else weights / weights.sum()
+    done = 0
+    for done, step in enumerate(steps, start=1):
+        rows = random.choice(len(X), size=min(batch, len(X)), p=chance)
+        block = X[rows]
+        embedded = block @ V
+        _, gradient = loss(embedded @ A, codes[rows])
+        pull = block.T @ (gradient.astype(dtype) @ A.T + dtype.type(2 * ridge) * embedded)
+        V -= dtype.type(step) * (pull / dtype.type(len(rows)) + V * decay)
+        mean += (V - mean) / done
+    return V, (mean if done else V)

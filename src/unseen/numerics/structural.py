@@ -1,0 +1,244 @@
+"""Exact solver of ASTE and of TASTE's inner problem: Frank–Wolfe on the dual, with a certificate.
+
+The problem, for labelled rows X with one-hot labels Y, semantics A (q × K), weights w and, when
+there are any, pseudo-labelled rows U with labels Z, semantics B (q × L) and weights u:
+
+    J(V) = C/2 ‖VA‖² + Σₙ wₙ [ ‖AᵀVᵀxₙ − yₙ‖² + maxₖ (AᵀVᵀxₙ)ₖ − (AᵀVᵀxₙ)·yₙ ]
+         + C/2 ‖VB‖² + Σₘ uₘ ‖BᵀVᵀxₘ − zₘ‖²
+         + μ ridge on the semantic side: AAᵀ and BBᵀ become AAᵀ + μI and BBᵀ + μI
+
+It is convex: a maximum of linear functions. The maximum is ⟨α, ·⟩ over the simplex, so the dual
+variable is one simplex point a row, and for a fixed α the minimiser V solves
+
+    G V H + G' V H' = (3XᵀY − Xᵀα) Aᵀ + 2 Uᵀ Z Bᵀ,
+    G = 2XᵀX + C·M,  H = AAᵀ + μI,  G' = 2UᵀU + C·M,  H' = BBᵀ + μI
+
+(M is the metric of the regulariser: the identity, or a within-class covariance). The best vertex
+for a given V is the one-hot prediction: each step predicts, moves towards the predictions by an
+exact line search, and solves again. Only p × K sums are kept, never α. The duality gap
+Σ max F − ⟨Xᵀα, VA⟩ bounds how far J(V) is above the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from unseen.numerics.losses import adaptive_structural_cost
+from unseen.numerics.rows import Codes, blocks, class_sums, class_weights, predicted_sums
+
+Array = npt.NDArray[Any]
+Solve = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class StructuralSolution:
+    """The optimum, and how far it can be from it."""
+
+    compatibility: Array
+    """V, of shape (p, q)."""
+    dual_sums: Array
+    """Xᵀα, of shape (p, K): where a next solve may start."""
+    objective: float
+    gap: float
+    n_iter: int
+
+    @property
+    def relative_gap(self) -> float:
+        """The duality gap as a share of the objective."""
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+
+def structural_objective(
+    X: Array,
+    codes: Codes,
+    A: Array,
+    V: Array,
+    C: float,
+    mu: float,
+    weights: Array | None = None,
+) -> float:
+    """Return J(V) for labelled rows only, in one pass: Eq. (11) with the semantic ridge μ."""
+    norm = float(np.square(V @ A).sum() + mu * np.square(V).sum())
+    total = C / 2 * norm
+    for rows in blocks(len(X)):
+        embedded = X[rows] @ V.astype(X.dtype)
+        cost, _ = adaptive_structural_cost(embedded @ A.astype(X.dtype), codes[rows])
+        cost = cost + mu * np.square(embedded).sum(axis=1)
+        total += float(cost.sum(dtype=float) if weights is None else cost @ weights[rows])
+    return total
+
+
+def semantic_ridge(A: Array, mu: float) -> Array:
+    """Return AAᵀ + μI, or with μ = 0 a positive definite stand-in for AAᵀ.
+
+    With μ = 0 and AAᵀ singular, V is determined on span(A) only; the tiny ridge selects the
+    solution of minimum norm there, to rounding.
+    """
+    H: Array = A @ A.T
+    floor = np.finfo(float).eps * len(H) * max(float(np.trace(H)), np.finfo(float).tiny)
+    H[np.diag_indices_from(H)] += max(mu, floor)
+    return H
+
+
+def regularised(second_moments: Array, C: float, metric: Array | None = None) -> Array:
+    """Return G = 2XᵀX + C·M."""
+    G: Array = 2 * second_moments
+    if metric is None:
+        G[np.diag_indices_from(G)] += C
+    else:
+        G += C * metric
+    return G
+
+
+def one_domain(G: Array, H: Array) -> Solve:
+    """Return the map R → V with G V H = R."""
+    left = linalg.cho_factor(G)
+    right = linalg.cho_factor(H)
+
+    def solve(R: Array) -> Array:
+        half = linalg.cho_solve(left, R)
+        return np.asarray(linalg.cho_solve(right, half.T).T)
+
+    return solve
+
+
+def two_domains(
+    G: Array, H: Array, G2: Array, H2: Array, tol: float = 1e-7, max_iter: int = 200
+) -> Solve:
+    """Return the map R → V with G V H + G₂ V H₂ = R.
+
+    The generalised eigenvectors T of (H₂, H) make the columns of V T⁻ᵀ independent: column j
+    solves (G + dⱼ G₂) v = r. All columns run in one block of preconditioned conjugate gradients;
+    the preconditioner factors G + d G₂ at a few values d between the smallest and the largest dⱼ.
+    When p is small, a second eigenproblem solves all of them exactly.
+    """
+    d, T = linalg.eigh(H2, H)
+    d = np.maximum(d, 0.0)
+    if len(G) <= 512:
+        e, P = linalg.eigh(G2, G)
+        scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
+
+        def direct(R: Array) -> Array:
+            return np.asarray(P @ ((P.T @ R @ T) * scale) @ T.T)
+
+        return direct
+
+    groups = _preconditioners(G, G2, d)
+
+    def iterative(R: Array) -> Array:
+        right = R @ T
+        solution = _block_cg(
+            lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), right, tol, max_iter
+        )
+        return np.asarray(solution @ T.T)
+
+    return iterative
+
+
+def frank_wolfe(
+    X: Array,
+    codes: Codes,
+    A: Array,
+    solve: Solve,
+    *,
+    weights: Array | None = None,
+    start: Array | None = None,
+    pseudo_sums: Array | float = 0.0,
+    pseudo_weight: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+) -> StructuralSolution:
+    """Minimise J to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    X, codes : arrays of shape (N, p) and (N,)
+        Labelled rows and the column of A that each belongs to.
+    A : array of shape (q, K)
+    solve : callable
+        The map R → V of :func:`one_domain` or :func:`two_domains`.
+    weights : array of shape (N,), optional
+    start : array of shape (p, K), optional
+        Xᵀα to start from; the labels (α = Y) when not given.
+    pseudo_sums : array of shape (p, q)
+        2 Uᵀ diag(u) Z Bᵀ, the pull of the pseudo-labelled rows.
+    pseudo_weight : float
+        Σ uₘ, the constant that they add to J.
+    """
+    classes = A.shape[1]
+    labels = class_sums(X, codes, classes, weights)
+    alpha = labels if start is None else start
+    constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
+    right = (3 * labels - alpha) @ A.T + pseudo_sums
+    V = solve(right)
+    for step in range(max_iter + 1):
+        W = V @ A
+        sums, best, _ = predicted_sums(X, W, weights)
+        gap = max(best - float(np.vdot(alpha, W)), 0.0)
+        # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
+        objective = constant - 0.5 * float(np.vdot(right, V)) + gap
+        solution = StructuralSolution(V, alpha, objective, gap, step)
+        if solution.relative_gap <= tol or step == max_iter:
+            break
+        direction = sums - alpha
+        toward = solve(direction @ A.T)
+        curvature = float(np.vdot(direction, toward @ A))
+        if curvature <= 0:  # the predictions are the dual point: nothing to move
+            break
+        share = min(1.0, gap / curvature)
+        alpha = alpha + share * direction
+        right = right - share * (direction @ A.T)
+        V = V - share * toward
+    return solution
+
+
+def _preconditioners(
+    G: Array, G2: Array, d: Array, spread: float = 4.0
+) -> list[tuple[npt.NDArray[np.intp], Any]]:
+    """Factor G + d G₂ once for each group of columns whose d are within ``spread``."""
+    relative = d * (np.trace(G2) / np.trace(G))
+    # Columns whose d·G₂ is small against G share one factor with d = their largest.
+    bins = np.floor(np.log(np.maximum(relative, 0.05)) / np.log(spread)).astype(int)
+    groups = []
+    for bin_ in np.unique(bins):
+        columns = np.flatnonzero(bins == bin_)
+        middle = float(np.exp(np.log(np.maximum(d[columns], 1e-12)).mean()))
+        groups.append((columns, linalg.cho_factor(G + middle * G2)))
+    return groups
+
+
+def _apply(groups: list[tuple[npt.NDArray[np.intp], Any]], residual: Array) -> Array:
+    out = np.empty_like(residual)
+    for columns, factor in groups:
+        out[:, columns] = linalg.cho_solve(factor, residual[:, columns])
+    return out
+
+
+def _block_cg(
+    operator: Solve, precondition: Solve, right: Array, tol: float, max_iter: int
+) -> Array:
+    """Preconditioned conjugate gradients on all columns at once, each with its own step."""
+    x = precondition(right)
+    residual = right - operator(x)
+    target = tol * np.linalg.norm(right, axis=0)
+    z = precondition(residual)
+    direction = z
+    rho = np.einsum("ij,ij->j", residual, z)
+    for _ in range(max_iter):
+        if (np.linalg.norm(residual, axis=0) <= target).all():
+            break
+        image = operator(direction)
+        curvature = np.einsum("ij,ij->j", direction, image)
+        share = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
+        x += share * direction
+        residual -= share * image
+        z = precondition(residual)
+        before, rho = rho, np.einsum("ij,ij->j", residual, z)
+        direction = z + np.divide(rho, before, out=np.zeros_like(rho), where=before > 0) * direction
+    return x

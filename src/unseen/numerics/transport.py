@@ -1,0 +1,45 @@
+"""Balanced assignment: probabilities moved as little as possible to meet a class prior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+Array = npt.NDArray[Any]
+
+
+def balance(log_p: Array, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Array:
+    """Return log-probabilities whose class totals lean towards a prior (Sinkhorn's iteration).
+
+    One bias a class is added to ``log_p``, and the rows are normalised again. With ``strength`` 1 the
+    totals meet the prior; with less, the bias is damped (unbalanced transport with a
+    Kullback–Leibler penalty on the totals, of weight s/(1 − s)); with 0 nothing moves.
+
+    Parameters
+    ----------
+    log_p : array of shape (M, L)
+        Log-probabilities, rows normalised.
+    prior : array of shape (L,)
+        The share of rows wanted in each class, positive and summing to one.
+    strength : float in [0, 1]
+    """
+    if strength <= 0 or len(log_p) == 0:
+        return log_p
+    target = np.log(prior) + np.log(len(log_p))
+    bias = np.zeros(log_p.shape[1])
+    for _ in range(max_iter):
+        moved = log_p + bias
+        moved = moved - logsumexp(moved, axis=1, keepdims=True)
+        # Totals without the bias of the class itself: what the class would draw at bias zero.
+        drawn = logsumexp(moved, axis=0) - bias
+        update = strength * (target - drawn)
+        update -= update.mean()
+        done = np.abs(update - bias).max() < 1e-6
+        bias = update
+        if done:
+            break
+    moved = log_p + bias
+    return np.asarray(moved - logsumexp(moved, axis=1, keepdims=True))

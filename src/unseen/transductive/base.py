@@ -1,0 +1,91 @@
+"""What transductive classifiers share: labelled rows and an unlabelled pool in one X."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.base import UNLABELLED, ZeroShotClassifier
+from unseen.numerics.rows import Codes
+from unseen.transductive.rounds import Round
+
+Array = npt.NDArray[Any]
+Compress = Callable[[Array, Codes, int, Array | None], tuple[Array, Codes]]
+"""Replaces rows by fewer rows of the same classes; fast training gives class means."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training input, taken apart."""
+
+    X: Array
+    codes: Codes
+    weights: Array | None
+    pool: Array
+    labelled: npt.NDArray[np.bool_]
+
+
+class TransductiveClassifier(ZeroShotClassifier):
+    """A classifier that learns from unlabelled rows too.
+
+    Attributes
+    ----------
+    transduction_ : array of N labels
+        The label of every row of X: as given, or as found.
+    history_ : list of Round
+        One entry a self-paced round.
+    labelled_round_ : array of shape (N,)
+        The round that first trusted a row's pseudo-label: 0 for a given label, -1 for never.
+    """
+
+    transduction_: Array
+    history_: list[Round]
+    labelled_round_: npt.NDArray[np.intp]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : array of shape (N, p)
+        y : array of N labels
+            -1 (integers) or None/NaN (any other) marks an unlabelled row.
+        sample_weight : array of N numbers, optional
+            Used for labelled rows.
+        """
+        return self._fit_transductive(X, y, sample_weight, None)
+
+    def _fit_transductive(
+        self, X: Any, y: Any, sample_weight: Any, compress: Compress | None
+    ) -> Self:
+        X, codes, weights = self._read(X, y, sample_weight)
+        labelled = codes != UNLABELLED
+        if labelled.all():
+            split = Split(X, codes, weights, X[:0], labelled)
+        else:
+            own = None if weights is None else weights[labelled]
+            split = Split(X[labelled], codes[labelled], own, X[~labelled], labelled)
+        candidates, vectors = self._resolve()
+        first_round = self._fit_split(split, candidates, vectors, compress)
+        self._note(split, candidates, vectors, first_round)
+        return self
+
+    @abstractmethod
+    def _fit_split(
+        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
+    ) -> Array:
+        """Learn; set ``history_``; return the round that first trusted each row of the pool."""
+
+    def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
+        labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
+        labels[split.labelled] = self.seen_classes_[split.codes]
+        if len(split.pool):
+            labels[~split.labelled] = candidates[self._scores(split.pool, vectors).argmax(axis=1)]
+        self.transduction_ = labels
+        self.labelled_round_ = np.zeros(len(labels), dtype=np.intp)
+        self.labelled_round_[~split.labelled] = np.where(first_round > 0, first_round, -1)
