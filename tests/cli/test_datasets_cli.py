@@ -94,6 +94,35 @@ def test_options_reach_the_loader(run, folder, data, tmp_path):
     assert facts["columns"] == 3
 
 
+def test_files_and_pictures_of_your_own(run, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "x.csv").write_text("class,a,b\nfox,1,2\nfox,2,2\nbat,3,4\n")
+    (tmp_path / "c.csv").write_text("class,flies\nfox,0\nbat,1\n")
+    (tmp_path / "u.txt").write_text("bat\n")
+    np.save(tmp_path / "x.npy", np.ones((3, 4)))
+    (tmp_path / "y.txt").write_text("fox\nfox\nbat\n")
+    for name in ("fox", "bat"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        image.new("RGB", (20, 20)).save(tmp_path / "photos" / name / "1.png")
+    told = ["--semantics", tmp_path / "c.csv", "--unseen", tmp_path / "u.txt", "--json"]
+    for path, more, columns in (
+        (tmp_path / "x.csv", [], 2),
+        (tmp_path / "x.npy", ["-o", f"labels={tmp_path / 'y.txt'}"], 4),
+        (tmp_path / "photos", ["--layout", "images"], 480),
+    ):
+        facts = json.loads(run("info", path, *told, *more).output)
+        assert facts["columns"] == columns
+        assert facts["unseen classes"] == 1
+    assert "Give semantics" in run("info", tmp_path / "x.csv", code=2).stderr
+    assert "NAME=VALUE" in run("info", tmp_path / "x.csv", "-o", "labels", code=2).stderr
+
+
+def test_options_of_a_loader(run, folder):
+    limit = run("info", folder, "-o", "max_bytes=8", code=0)  # .npy is mapped: no limit
+    assert "simulated" in limit.output
+    assert "takes no option 'colour'" in run("info", folder, "-o", "colour=red", code=2).stderr
+
+
 def test_simulate(run, tmp_path):
     run("simulate", "CUB", tmp_path / "s.npz", "--scale", "0.05", "--n-features", "8")
     assert load_dataset(tmp_path / "s.npz").name == "simulated CUB"

@@ -36,15 +36,21 @@ app = typer.Typer(
 _COLOUR = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 Source = Annotated[
-    Path, typer.Argument(help="A folder (xlsa17, AwA, CUB, aPY, table, pictures) or .npz bundle.")
+    Path,
+    typer.Argument(
+        help="A folder (xlsa17, AwA, CUB, aPY, table, pictures), an .npz bundle or a feature file."
+    ),
 ]
 Layout = Annotated[str | None, typer.Option(help="The layout, where it is not found out.")]
-Features = Annotated[
-    str | None, typer.Option(help="The feature file: a name in xlsa17, else a path.")
+Features = Annotated[str | None, typer.Option(help="The feature file: a name in xlsa17, else a path.")]
+Split = Annotated[str | None, typer.Option(help="xlsa17: PS or SS. Table: a CSV of set,row.")]
+Unseen = Annotated[Path | None, typer.Option(help="A text file of the unseen classes, one a line.")]
+Semantics = Annotated[
+    str | None, typer.Option(help="A CSV of classes, for feature files and pictures.")
 ]
-Split = Annotated[str | None, typer.Option(help="xlsa17: PS or SS.")]
-Unseen = Annotated[
-    Path | None, typer.Option(help="A text file of the unseen classes, one a line (AwA, CUB).")
+Option = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", help="NAME=VALUE, any other option of the layout's loader."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -60,9 +66,27 @@ def _faults() -> Iterator[None]:
 
 
 def _options(
-    layout: str | None, features: str | None, split: str | None, unseen: Path | None
+    layout: str | None,
+    features: str | None,
+    split: str | None,
+    unseen: Path | None,
+    semantics: str | None,
+    more: list[str] | None,
 ) -> dict[str, Any]:
-    given = {"layout": layout, "features": features, "split": split, "unseen": unseen}
+    """Gather what was given for the loader."""
+    given: dict[str, Any] = {
+        "layout": layout,
+        "features": features,
+        "split": split,
+        "unseen": unseen,
+        "semantics": semantics,
+    }
+    for text in more or ():
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise DataError(f"--option {text}: expected NAME=VALUE.")
+        known: Any = {"true": True, "false": False}.get(value.lower(), value)
+        given[name] = int(value) if value.isdecimal() else known
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -120,12 +144,15 @@ def info(
     features: Features = None,
     split: Split = None,
     unseen: Unseen = None,
+    semantics: Semantics = None,
+    option: Option = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what lies at PATH: layout, shapes, classes and the sizes of the split."""
     with _faults():
+        options = _options(layout, features, split, unseen, semantics, option)
+        dataset = load_dataset(path, **options)
         found = layout or detect_layout(path)
-        dataset = load_dataset(path, **_options(found, features, split, unseen))
     facts = {"layout": found, **_facts(dataset)}
     if as_json:
         _print_json(facts)
@@ -160,12 +187,14 @@ def audit(
     features: Features = None,
     split: Split = None,
     unseen: Unseen = None,
+    semantics: Semantics = None,
+    option: Option = None,
     counts: Annotated[bool, typer.Option(help="Show the rows of every class.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a data set for what makes zero-shot results wrong. Exit code 1 if an error is found."""
     with _faults():
-        report = run_audit(path, **_options(layout, features, split, unseen))
+        report = run_audit(path, **_options(layout, features, split, unseen, semantics, option))
     if as_json:
         _print_json(report.to_dict())
     else:
@@ -200,8 +229,7 @@ def _print_report(report: AuditReport, console: Console, counts: bool) -> None:
         console.print(lines)
     tally = {s: sum(f.severity == s for f in report.findings) for s in _COLOUR}
     console.print(
-        "\n"
-        + ", ".join(f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in tally.items())
+        "\n" + ", ".join(f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in tally.items())
     )
 
 
@@ -223,10 +251,14 @@ def convert(
     features: Features = None,
     split: Split = None,
     unseen: Unseen = None,
+    semantics: Semantics = None,
+    option: Option = None,
 ) -> None:
     """Write a data set in another layout, bit for bit."""
     with _faults():
-        notes = run_convert(path, target, to, **_options(layout, features, split, unseen))
+        notes = run_convert(
+            path, target, to, **_options(layout, features, split, unseen, semantics, option)
+        )
     typer.echo(target)
     for note in notes:
         Console(stderr=True).print(f"[dim]note:[/] {escape(note)}", soft_wrap=True)

@@ -32,9 +32,7 @@ FEATURE_KEYS = ("features", "X", "feat", "data")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat", ".h5", ".hdf5", ".parquet", ".csv", ".tsv", ".txt")
 
 
-def read_array(
-    path: PathLike, key: str | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES
-) -> Any:
+def read_array(path: PathLike, key: str | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
     """Read a two-dimensional array of numbers, one row a sample, from any file known here.
 
     Parameters
@@ -143,9 +141,7 @@ def _npz_member(
     path: PathLike, archive: zipfile.ZipFile, member: zipfile.ZipInfo, max_bytes: int
 ) -> Array:
     place = f"{path}: {member.filename}"
-    check_size(
-        path, member.filename, member.file_size, max_bytes if member.compress_type else 2**62
-    )
+    check_size(path, member.filename, member.file_size, max_bytes if member.compress_type else 2**62)
     if member.file_size > member.compress_size * DEFLATE_RATIO + 1024:
         raise DataError(f"{place}: claims to expand further than compression can. It is damaged.")
     with archive.open(member) as stream:
@@ -163,9 +159,7 @@ def _npz_member(
             )
             return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
         data = stream.read(member.file_size)
-    values = np.frombuffer(data, dtype, math.prod(shape)).reshape(
-        shape, order="F" if fortran else "C"
-    )
+    values = np.frombuffer(data, dtype, math.prod(shape)).reshape(shape, order="F" if fortran else "C")
     return values.copy()
 
 
@@ -191,9 +185,7 @@ def read_mat(
     if is_hdf5(path):
         return read_hdf5(path, names, lazy=lazy, max_bytes=max_bytes)
     values = read_mat5(path, names, max_bytes=max_bytes)
-    return {
-        name: value.T if isinstance(value, np.ndarray) else value for name, value in values.items()
-    }
+    return {name: value.T if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
 def read_container(
@@ -217,9 +209,7 @@ def _from_container(path: PathLike, suffix: str, key: str | None, max_bytes: int
     held = read_container(path, keys, lazy=keys, max_bytes=max_bytes)
     if not held and key is None:
         held = read_container(path, max_bytes=max_bytes)
-        matrices = {
-            k: v for k, v in held.items() if getattr(v, "ndim", 0) == 2 and min(v.shape) > 1
-        }
+        matrices = {k: v for k, v in held.items() if getattr(v, "ndim", 0) == 2 and min(v.shape) > 1}
         if len(matrices) == 1:
             return next(iter(matrices.values()))
     return pick(held, keys, path)

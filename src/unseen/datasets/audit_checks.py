@@ -168,9 +168,7 @@ def labels_and_folders(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Find
     first = wrong[0]
     example = f"row {first} is {dataset.y[first]}, its picture {dataset.images[first]}"
     if share > 0.9 and abs(shift) == 1 and len(wrong) > 0.5 * len(known):
-        yield _off_by_one(
-            f"{len(wrong)} labels are {shift:+d} class from their folders: {example}."
-        )
+        yield _off_by_one(f"{len(wrong)} labels are {shift:+d} class from their folders: {example}.")
         return
     yield Finding(
         "error",

@@ -62,8 +62,7 @@ def constant_columns(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Findin
         yield Finding(
             "warning",
             "constant-columns",
-            f"{len(columns)} column(s) of the class vectors are constant: "
-            f"{_names(dataset, columns)}.",
+            f"{len(columns)} column(s) of the class vectors are constant: {_names(dataset, columns)}.",
             "They tell no class from another.",
             "Drop them.",
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from unseen.datasets.apy import FILES as APY_FILES
 from unseen.datasets.apy import load_apy
+from unseen.datasets.arrays import ARRAY_SUFFIXES
 from unseen.datasets.awa import load_awa
 from unseen.datasets.bundle import load_bundle, write_bundle
 from unseen.datasets.cub import load_cub
@@ -58,11 +59,12 @@ def detect_layout(path: PathLike) -> str:
 
     Returns
     -------
-    {"npz", "xlsa17", "awa", "cub", "apy", "table", "images"}
+    {"npz", "xlsa17", "awa", "cub", "apy", "table", "images", "file"}
+        "table" is a folder with ``features.*`` and ``classes.csv``, "file" one feature file.
     """
     path = Path(path)
-    if path.is_file() and path.suffix.lower() == ".npz":
-        return "npz"
+    if path.is_file() and path.suffix.lower() in ARRAY_SUFFIXES:
+        return "npz" if path.suffix.lower() == ".npz" else "file"
     marks = {
         "xlsa17": (SPLITS,),
         "awa": ("classes.txt", "predicates.txt"),
@@ -80,7 +82,7 @@ def detect_layout(path: PathLike) -> str:
     raise DataError(
         f"{path}: is in no layout known here. Known: a folder with {SPLITS} (xlsa17), AwA's, "
         f"CUB's or aPY's text files, {FEATURES}.csv with {CLASSES}, attributes.csv beside "
-        "folders of pictures; or an .npz bundle."
+        "folders of pictures; an .npz bundle; or a feature file."
     )
 
 
@@ -96,7 +98,10 @@ def load_dataset(path: PathLike, layout: str | None = None, **options: Any) -> Z
     **options
         Passed to the layout's own loader (``features=``, ``split=``, ``unseen=`` …).
     """
-    layout = layout or detect_layout(path)
+    if layout is None:
+        layout = detect_layout(path)
+        if layout == "npz" and "semantics" in options:  # features alone, not a bundle
+            layout = "file"
     loaders: dict[str, Callable[..., ZeroShotDataset]] = {
         "npz": load_bundle,
         "xlsa17": load_xlsa17,
@@ -105,6 +110,7 @@ def load_dataset(path: PathLike, layout: str | None = None, **options: Any) -> Z
         "apy": load_apy,
         "table": _load_table_folder,
         "images": _load_pictures,
+        "file": _load_file,
     }
     if layout not in loaders:
         raise DataError(f"layout must be one of {', '.join(loaders)}. Got {layout!r} instead.")
@@ -154,13 +160,23 @@ def _load_pictures(folder: PathLike, **options: Any) -> ZeroShotDataset:
     """Load ``attributes.csv``, ``unseen.txt`` and the pictures beside them or in ``images``."""
     folder = Path(folder)
     options.setdefault("unseen", folder / "unseen.txt")
+    options.setdefault("semantics", folder / "attributes.csv")
     root = folder / "images" if (folder / "images").is_dir() else folder
-    return load_image_folder(root, folder / "attributes.csv", name=folder.name, **options)
+    return load_image_folder(root, name=folder.name, **options)
 
 
-def convert(
-    source: ZeroShotDataset | PathLike, target: PathLike, to: str, **options: Any
-) -> list[str]:
+def _load_file(path: PathLike, semantics: object = None, **options: Any) -> ZeroShotDataset:
+    """Load one feature file, with ``semantics`` and ``split`` (or ``unseen``, a list of classes)."""
+    if semantics is None:
+        raise DataError(
+            f"{path}: holds features only. Give semantics, a CSV of classes, and the unseen ones."
+        )
+    if "unseen" in options:
+        options["split"] = options.pop("unseen")
+    return load_table(path, semantics, **options)
+
+
+def convert(source: ZeroShotDataset | PathLike, target: PathLike, to: str, **options: Any) -> list[str]:
     """Write a data set in another layout.
 
     Everything returns bit for bit: ``X``, ``y``, the class table and the index sets, their order

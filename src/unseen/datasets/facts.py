@@ -59,8 +59,7 @@ AWA = Benchmark(
     ps_unseen="c074c61a1810c3a7",
     ps_rows={30475: (19832, 4958, 5685), 37322: (23527, 5882, 7913)},
     ss_unseen=_names(
-        "chimpanzee giant_panda leopard persian_cat pig hippopotamus humpback_whale raccoon rat "
-        "seal"
+        "chimpanzee giant_panda leopard persian_cat pig hippopotamus humpback_whale raccoon rat seal"
     ),
     imagenet=_names(
         "killer_whale beaver dalmatian persian_cat german_shepherd siamese_cat skunk tiger "
@@ -80,9 +79,7 @@ APY = Benchmark(
     classes="6dfa98a106b8e62a",
     ps_unseen="22972a73a3ddfb0f",
     ps_rows={15339: (5932, 1483, 7924)},
-    ss_unseen=_names(
-        "bag building carriage centaur donkey goat jetski monkey mug statue wolf zebra"
-    ),
+    ss_unseen=_names("bag building carriage centaur donkey goat jetski monkey mug statue wolf zebra"),
     imagenet=_names("zebra"),
 )
 SUN = Benchmark(

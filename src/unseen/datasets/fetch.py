@@ -122,9 +122,7 @@ def fetch(
     folder = Path(folder) if folder is not None else cache_folder()
     target = folder / archive.file
     record = folder / f"{archive.file}.sha256"
-    known = (
-        sha256 or archive.sha256 or (record.read_text().split()[0] if record.is_file() else None)
-    )
+    known = sha256 or archive.sha256 or (record.read_text().split()[0] if record.is_file() else None)
     address = url or archive.url
     try:
         pooch.retrieve(
@@ -143,9 +141,7 @@ def fetch(
         ) from None
     if known is None:
         record.write_text(f"{pooch.file_hash(str(target))}  {archive.file}\n")
-        _LOG.warning(
-            "%s: no SHA-256 was published; that of this download is kept in %s", name, record
-        )
+        _LOG.warning("%s: no SHA-256 was published; that of this download is kept in %s", name, record)
     return _unpacked(target) if unpack else target
 
 

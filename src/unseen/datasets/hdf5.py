@@ -134,9 +134,7 @@ def _check_storage(dataset: Any, place: str) -> None:
     creation = dataset.id.get_create_plist()
     filters = {creation.get_filter(i)[0] for i in range(creation.get_nfilters())}
     if not filters <= _FILTERS:
-        raise DataError(
-            f"{place} needs the filter(s) {sorted(filters - _FILTERS)}, not loaded here."
-        )
+        raise DataError(f"{place} needs the filter(s) {sorted(filters - _FILTERS)}, not loaded here.")
     declared = math.prod(dataset.shape) * dataset.dtype.itemsize
     stored = dataset.id.get_storage_size()
     if stored > dataset.file.id.get_filesize():

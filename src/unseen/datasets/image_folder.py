@@ -134,6 +134,4 @@ def _thumbnail(image: Any, path: PathLike) -> npt.NDArray[np.float32]:
     thumbnail = pixels.reshape(_SIDE, 4, _SIDE, 4, 3).mean(axis=(1, 3))
     bins = np.minimum((pixels * _BINS).astype(int), _BINS - 1)
     histogram = np.stack([np.bincount(bins[..., c].ravel(), minlength=_BINS) for c in range(3)])
-    return np.concatenate([thumbnail.ravel(), histogram.ravel() / bins[..., 0].size]).astype(
-        np.float32
-    )
+    return np.concatenate([thumbnail.ravel(), histogram.ravel() / bins[..., 0].size]).astype(np.float32)

@@ -54,9 +54,7 @@ class ZeroShotDataset:
         if len(self.y) != rows:
             raise DataError(f"{self.name}: X has {rows} rows but y has {len(self.y)} labels.")
         if self.images is not None and len(self.images) != rows:
-            raise DataError(
-                f"{self.name}: X has {rows} rows but images has {len(self.images)} paths."
-            )
+            raise DataError(f"{self.name}: X has {rows} rows but images has {len(self.images)} paths.")
         for part in ("train", "test_seen", "test_unseen"):
             index = np.asarray(getattr(self, part), dtype=np.intp)
             if len(index) and (index.min() < 0 or index.max() >= rows):

@@ -111,9 +111,7 @@ def atomic_file(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``target``; move it into place only if all went well."""
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix
-    )
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
     os.close(handle)
     temporary = Path(name)
     try:

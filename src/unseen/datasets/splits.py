@@ -109,8 +109,7 @@ def read_split(path: PathLike, rows: int) -> dict[str, Index]:
             row = int(cells[1][:20])
             if row >= rows:
                 raise DataError(
-                    f"{path}: line {reader.line_num}: row {row}, but the data has rows 0 to "
-                    f"{rows - 1}."
+                    f"{path}: line {reader.line_num}: row {row}, but the data has rows 0 to {rows - 1}."
                 )
             index[cells[0]].append(row)
     return {part: np.array(values, dtype=np.intp) for part, values in index.items()}

@@ -132,9 +132,7 @@ def read_semantics(semantics: object, *, max_bytes: int = DEFAULT_MAX_BYTES) -> 
             raise DataError(str(error)) from None
     table = read_table(semantics, {"class"}, max_bytes=max_bytes)
     if "class" not in table.text:
-        raise DataError(
-            f"{semantics}: line 1 has no column 'class'. The header is class,<attribute>,…"
-        )
+        raise DataError(f"{semantics}: line 1 has no column 'class'. The header is class,<attribute>,…")
     return class_table(semantics, _as_classes(table), table.numbers, table.columns)
 
 
@@ -175,9 +173,7 @@ def _as_integers(y: Array, source: object) -> Array:
     try:
         return y.astype(np.int64)
     except (ValueError, OverflowError):
-        raise DataError(
-            f"{source}: the classes are whole numbers, but not all labels are."
-        ) from None
+        raise DataError(f"{source}: the classes are whole numbers, but not all labels are.") from None
 
 
 def _split(

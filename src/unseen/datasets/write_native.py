@@ -69,8 +69,7 @@ def write_apy(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     parts = _apy_parts(dataset)
     for name, rows in zip(APY_FILES, parts, strict=True):
         lines = [
-            f"{images[r]} {names[labels[r] - 1]} 0 0 0 0 {texts[labels[r] - 1]}"
-            for r in rows.tolist()
+            f"{images[r]} {names[labels[r] - 1]} 0 0 0 0 {texts[labels[r] - 1]}" for r in rows.tolist()
         ]
         write_lines(folder / name, lines)
     on_disk = np.concatenate(parts)
