@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
 from unseen.semantics import ClassTable
 
@@ -57,8 +59,8 @@ def read_labels(y: object) -> tuple[Array, Codes]:
                 f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
             )
         given = np.array(given.tolist())
-    check_classification_targets(given)
     if given.dtype.kind == "f":  # integers that a missing value turned into floats
+        check_classification_targets(given)
         given = given.astype(np.int64)
         known[known] = given != UNLABELLED
         given = given[given != UNLABELLED]
@@ -66,6 +68,14 @@ def read_labels(y: object) -> tuple[Array, Codes]:
     codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
     codes[known] = inverse
     return classes, codes
+
+
+def labelled_rows(X: Array, codes: Codes, weights: Array | None) -> Rows:
+    """Leave the unlabelled rows out; nothing is copied where there are none."""
+    labelled = codes != UNLABELLED
+    if labelled.all():
+        return Rows(X, codes, weights)
+    return Rows(X[labelled], codes[labelled], None if weights is None else weights[labelled])
 
 
 def _is_missing(value: object) -> bool:
@@ -100,8 +110,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.candidates = candidates
 
     @abstractmethod
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
-        """Learn from labelled rows. ``vectors[k]`` describes the class with code k."""
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        """Learn from labelled rows. ``vectors[k]`` describes the class with code k.
+
+        ``held`` are rows of the same classes on which parameters are judged in class-wise folds, when
+        those to learn from are too few for that (visual patterns).
+        """
 
     @abstractmethod
     def _scores(self, X: Array, vectors: Array) -> Array:
@@ -118,11 +132,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array of N numbers, optional
         """
         X, codes, weights = self._read(X, y, sample_weight)
-        labelled = codes != UNLABELLED
-        if not labelled.all():
-            X, codes = X[labelled], codes[labelled]
-            weights = None if weights is None else weights[labelled]
-        self._fit(X, codes, self._seen_vectors(), weights)
+        self._fit(labelled_rows(X, codes, weights), self._seen_vectors())
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -174,9 +184,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X, codes)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=X.dtype, ensure_non_negative=True
-            )
+            weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
             used = np.unique(codes[(weights > 0) & (codes != UNLABELLED)])
             recode = np.full(len(classes) + 1, UNLABELLED)
             recode[used] = np.arange(len(used))
@@ -258,8 +266,36 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self.predict_proba(X)
 
-    def _calibrate(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
-        """Fit the temperature on the training rows, for a model with no held-out scores."""
-        scores = self._scores(X, vectors)
-        self.temperature_ = fit_temperature(scores, codes, len(vectors), weights)
-        self.calibration_ = "training rows among the seen classes: optimistic"
+    def _number(self, name: str) -> float | None:
+        """Return a parameter that was given by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, Real) and np.isfinite(value) and value >= 0:
+            return float(value)
+        raise ValueError(
+            f"The '{name}' parameter of {type(self).__name__} must be 'auto' or a number >= 0. "
+            f"Got {value!r} instead."
+        )
+
+    def _fit_rows(self, rows: Rows, classes: Array, held: Rows | None = None) -> Self:
+        """Fit on rows that another estimator has read; ``classes`` are those the codes point at."""
+        self.seen_classes_ = classes
+        self.n_features_in_ = rows.X.shape[1]
+        self._fit(rows, self._seen_vectors(), held)
+        return self
+
+    def _chosen(self) -> dict[str, float]:
+        """Return the parameters that ``fit`` chose, to be given by hand to another fit."""
+        return {}
+
+    def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
+        """Keep the temperature that folds gave, or fit one on the training rows."""
+        if temperature is None:
+            X, codes, weights = rows
+            scores = self._scores(X, vectors)
+            temperature = fit_temperature(scores, codes, len(vectors), weights)
+            self.calibration_ = "training rows among the seen classes: optimistic"
+        else:
+            self.calibration_ = "class-wise folds: scores of held-out seen classes"
+        self.temperature_ = temperature

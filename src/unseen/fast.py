@@ -9,12 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, read_labels
+from unseen.base import ZeroShotClassifier, labelled_rows, read_labels
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.transductive.base import TransductiveClassifier
 
 Array = npt.NDArray[Any]
+
+JUDGED = 30
+"""Rows of a held-out class on which parameters are judged: the patterns alone would be too few."""
 
 
 class FastTraining(ZeroShotClassifier):
@@ -70,21 +74,15 @@ class FastTraining(ZeroShotClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from class means; unlabelled rows as in ``estimator``."""
         X, codes, weights = self._read(X, y, sample_weight)
-        model = clone(wrapped(self))
-        semantics, candidates = self._parameters()
-        model.set_params(semantics=semantics, candidates=candidates)
-        labelled = codes >= 0
-        own = weights if weights is None else weights[labelled]
-        rows = X if labelled.all() else X[labelled]
-        self.patterns_, _ = class_patterns(rows, codes[labelled], len(self.seen_classes_), own)
-        if isinstance(model, TransductiveClassifier):
-            model._fit_transductive(X, y, sample_weight, class_patterns)
-            self.transduction_, self.history_ = model.transduction_, model.history_
-            self.labelled_round_ = model.labelled_round_
-        else:
-            model.fit(self.patterns_, self.seen_classes_)
-        self.estimator_ = model
-        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
+        rows = labelled_rows(X, codes, weights)
+        if not isinstance(wrapped(self), TransductiveClassifier):
+            self._fit(rows, self._seen_vectors())
+            return self
+        model = self._clone()._fit_transductive(X, y, sample_weight, class_patterns)
+        self.patterns_, _ = class_patterns(*rows[:2], len(self.seen_classes_), rows.weights)
+        self.transduction_, self.history_ = model.transduction_, model.history_
+        self.labelled_round_ = model.labelled_round_
+        self._adopt(model)
         return self
 
     def training_errors(self, X: Any, y: Any) -> tuple[float, float]:
@@ -108,8 +106,22 @@ class FastTraining(ZeroShotClassifier):
         by_class = np.bincount(codes, of_rows) / np.bincount(codes)
         return float(by_class.mean()), float(loss(means, own).mean())
 
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
-        raise NotImplementedError  # fit is written out above
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        """Learn from rows that another estimator has read."""
+        self.patterns_, own = class_patterns(*rows[:2], len(vectors), rows.weights)
+        patterns = Rows(self.patterns_, own)
+        self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
+
+    def _clone(self) -> Any:
+        semantics, candidates = self._parameters()
+        return clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
+
+    def _adopt(self, model: Any) -> None:
+        self.estimator_ = model
+        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
+
+    def _chosen(self) -> dict[str, float]:
+        return {f"estimator__{name}": v for name, v in self.estimator_._chosen().items()}
 
     def _parameters(self) -> tuple[object, Any]:
         return wrapped_parameters(self)

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.numerics.bilinear import Choice
+from unseen.numerics.folds import Rows
 from unseen.numerics.losses import adaptive_structural_cost
-from unseen.numerics.rows import Codes, row_space
 from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
 from unseen.numerics.structural import (
     frank_wolfe,
@@ -123,34 +124,34 @@ class ASTE(BilinearClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         if self.solver not in ("exact", "sgd"):
             raise ValueError(
-                "The 'solver' parameter of ASTE must be 'exact' or 'sgd'. "
-                f"Got {self.solver!r} instead."
+                f"The 'solver' parameter of ASTE must be 'exact' or 'sgd'. Got {self.solver!r} instead."
             )
-        rows, basis = row_space(X) if len(X) < X.shape[1] else (X, None)
         A = vectors.T
-        C, mu = self._number("C"), self._number("mu")
-        choice = self._choose_ridges(rows, codes, A, weights, C, mu)
+        own, held, basis = in_own_span(rows, held)
+        choice = self._choose_ridges(own, A, self._number("C"), self._number("mu"), held=held)
         self.C_, self.mu_ = choice.C, choice.mu
-        if self.solver == "exact":
-            solve = one_domain(
-                regularised(choice.sums.moments, choice.C), semantic_ridge(A, choice.mu)
-            )
-            found = frank_wolfe(
-                rows, codes, A, solve, weights=weights, tol=self.tol, max_iter=self.max_iter
-            )
-            V = found.compatibility
-            self.objective_, self.n_iter_ = found.objective, found.n_iter
-            self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
-        else:
-            V = self._descend(rows, codes, A, weights)
-        self.compatibility_ = (V if basis is None else basis @ V).astype(X.dtype)
-        self._settle_temperature(choice.temperature, X, codes, vectors, weights)
+        V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A)
+        self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
+        self._calibrate(rows, vectors, choice.temperature)
 
-    def _descend(self, X: Array, codes: Codes, A: Array, weights: Array | None) -> Array:
+    def _solve(self, rows: Rows, A: Array, choice: Choice) -> Array:
+        X, codes, weights = rows
+        G = regularised(choice.sums.moments, choice.C)
+        solve = one_domain(G, semantic_ridge(A, choice.mu))
+        found = frank_wolfe(X, codes, A, solve, weights=weights, tol=self.tol, max_iter=self.max_iter)
+        self.objective_, self.n_iter_ = found.objective, found.n_iter
+        self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
+        return found.compatibility
+
+    def _chosen(self) -> dict[str, float]:
+        return {"C": self.C_, "mu": self.mu_}
+
+    def _descend(self, rows: Rows, A: Array) -> Array:
         """Run Algorithm 1: rounds of mini-batch descent from a random start."""
+        X, codes, weights = rows
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         random = np.random.default_rng(seed)
         coordinates, E = semantic_coordinates(A)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.numerics.bilinear import C_GRID, MU_GRID, Choice, Path, Sums, choose, semantic_scale
-from unseen.numerics.rows import Codes
+from unseen.numerics.folds import Rows
+from unseen.numerics.rows import row_space
 
 Array = npt.NDArray[Any]
 
@@ -42,48 +42,36 @@ class BilinearClassifier(ZeroShotClassifier):
     def _label_embedding(self, X: Any) -> Array:
         return self._candidate_scores(X)
 
-    def _number(self, name: str) -> float | None:
-        """Return a parameter that was given by hand, or None for "auto"."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
-            return None
-        if isinstance(value, Real) and np.isfinite(value) and value >= 0:
-            return float(value)
-        raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be 'auto' or a number >= 0. "
-            f"Got {value!r} instead."
-        )
-
     def _choose_ridges(
         self,
-        X: Array,
-        codes: Codes,
+        rows: Rows,
         A: Array,
-        weights: Array | None,
         C: float | None,
         mu: float | None,
+        *,
         shrinkage: float | None = None,
         metric: Array | None = None,
+        held: Rows | None = None,
     ) -> Choice:
         """Choose by class-wise folds what was not given by hand, and take the sums of all rows."""
         by_hand = C is not None and mu is not None
         one_hot = self._parameters()[0] is None
         if not one_hot and not by_hand and A.shape[1] >= FEWEST_CLASSES:
             paths = Path.of(C, C_GRID), Path.of(mu, MU_GRID)
-            return choose(X, codes, A, *paths, shrinkage=shrinkage, metric=metric, weights=weights)
-        sums = Sums.of(X, codes, A.shape[1], weights)
+            return choose(rows, A, *paths, shrinkage=shrinkage, metric=metric, held=held)
+        sums = Sums.of(rows.X, rows.codes, A.shape[1], rows.weights)
         if C is None:
             C = 2 * (ONE_HOT_C if one_hot else 0.3) * sums.scale
         if mu is None:
             mu = 0.0 if one_hot else 0.3 * semantic_scale(A)
         return Choice(C, mu, None, sums)
 
-    def _settle_temperature(
-        self, temperature: float | None, X: Array, codes: Codes, vectors: Array, weights: Any
-    ) -> None:
-        """Keep the temperature that the folds gave, or fit one on the training rows."""
-        if temperature is None:
-            self._calibrate(X, codes, vectors, weights)
-        else:
-            self.temperature_ = temperature
-            self.calibration_ = "class-wise folds: scores of held-out seen classes"
+
+def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:
+    """Write few rows of many columns in coordinates of their span; the basis leads back."""
+    if len(rows.X) >= rows.X.shape[1]:
+        return rows, held, None
+    Z, basis = row_space(rows.X)
+    if held is not None:
+        held = held._replace(X=held.X @ basis.astype(held.X.dtype))
+    return rows._replace(X=Z), held, basis

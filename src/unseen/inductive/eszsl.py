@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.rows import Codes, row_space
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.numerics.folds import Rows
 from unseen.numerics.structural import one_domain, regularised, semantic_ridge
 
 Array = npt.NDArray[Any]
@@ -66,15 +66,16 @@ class ESZSL(BilinearClassifier):
         self.gamma = gamma
         self.lam = lam
 
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
-        gamma = self._number("gamma")
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        A, gamma, lam = vectors.T, self._number("gamma"), self._number("lam")
+        own, held, basis = in_own_span(rows, held)
         C = None if gamma is None else 2 * gamma
-        rows, basis = row_space(X) if len(X) < X.shape[1] else (X, None)
-        choice = self._choose_ridges(rows, codes, vectors.T, weights, C, self._number("lam"))
+        choice = self._choose_ridges(own, A, C, lam, held=held)
         self.gamma_, self.lam_ = choice.C / 2, choice.mu
-        A = vectors.T
         G = regularised(choice.sums.moments, choice.C)
-        solve = one_domain(G, semantic_ridge(A, choice.mu))
-        V = solve(2 * choice.sums.labels @ A.T)
-        self.compatibility_ = (V if basis is None else basis @ V).astype(X.dtype)
-        self._settle_temperature(choice.temperature, X, codes, vectors, weights)
+        V = one_domain(G, semantic_ridge(A, choice.mu))(2 * choice.sums.labels @ A.T)
+        self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
+        self._calibrate(rows, vectors, choice.temperature)
+
+    def _chosen(self) -> dict[str, float]:
+        return {"gamma": self.gamma_, "lam": self.lam_}

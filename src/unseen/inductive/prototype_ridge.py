@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,14 @@ import numpy.typing as npt
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import FEWEST_CLASSES
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import class_folds
+from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.prototypes import (
     RIDGE_GRID,
     PrototypeMap,
     nearest_scores,
     prototype_map,
 )
-from unseen.numerics.rows import Codes, class_sums, class_weights
+from unseen.numerics.rows import class_sums, class_weights
 
 Array = npt.NDArray[Any]
 
@@ -31,8 +30,8 @@ class PrototypeRidge(ZeroShotClassifier):
         score of a class: −‖x − B a − b‖²
 
     Y. Shigeto, I. Suzuki, K. Hara, M. Shimbo and Y. Matsumoto, "Ridge regression, hubness, and
-    zero-shot learning", ECML-PKDD 2015 (LR in the paper on ASTE). Regressing from semantics to features,
-    not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b; λ is
+    zero-shot learning", ECML-PKDD 2015 (LR in the paper on ASTE). Regressing from semantics to
+    features, not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b; λ is
     chosen on class-wise folds in scale-free units unless it is given.
 
     Parameters
@@ -76,28 +75,25 @@ class PrototypeRidge(ZeroShotClassifier):
         super().__init__(semantics, candidates)
         self.lam = lam
 
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        X, codes, weights = rows
         sums = class_sums(X, codes, len(vectors), weights)
         counts = class_weights(codes, len(vectors), weights)
-        temperature = None
-        if isinstance(self.lam, Real) and not isinstance(self.lam, bool) and self.lam >= 0:
-            fitted = prototype_map(sums, counts, vectors, float(self.lam), absolute=True)
-        elif self.lam != "auto":
-            raise ValueError(
-                "The 'lam' parameter of PrototypeRidge must be 'auto' or a number >= 0. "
-                f"Got {self.lam!r} instead."
-            )
-        elif self.semantics is None or len(vectors) < FEWEST_CLASSES:
-            fitted = prototype_map(sums, counts, vectors, 0.0 if self.semantics is None else 0.1)
+        ridge, temperature = self._number("lam"), None
+        one_hot = self._parameters()[0] is None
+        if ridge is not None:
+            fitted = prototype_map(sums, counts, vectors, ridge, absolute=True)
+        elif one_hot or len(vectors) < FEWEST_CLASSES:
+            fitted = prototype_map(sums, counts, vectors, 0.0 if one_hot else 0.1)
         else:
-            ridge, temperature = _choose(X, codes, vectors, sums, counts, weights)
+            judged = rows if held is None else held
+            ridge, temperature = _choose(judged, vectors, sums, counts)
             fitted = prototype_map(sums, counts, vectors, ridge)
         self.coef_, self.intercept_, self.lam_ = fitted.coef, fitted.intercept, fitted.ridge
-        if temperature is None:
-            self._calibrate(X, codes, vectors, weights)
-        else:
-            self.temperature_ = temperature
-            self.calibration_ = "class-wise folds: scores of held-out seen classes"
+        self._calibrate(rows, vectors, temperature)
+
+    def _chosen(self) -> dict[str, float]:
+        return {"lam": self.lam_}
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return nearest_scores(X, PrototypeMap(self.coef_, self.intercept_, self.lam_)(vectors))
@@ -106,23 +102,19 @@ class PrototypeRidge(ZeroShotClassifier):
         return int(self.coef_.shape[1])
 
 
-def _choose(
-    X: Array, codes: Codes, vectors: Array, sums: Array, counts: Array, weights: Array | None
-) -> tuple[float, float]:
+def _choose(judged: Rows, vectors: Array, sums: Array, counts: Array) -> tuple[float, float]:
     """Return the scale-free ridge and the temperature that class-wise folds choose."""
     parts = class_folds(len(vectors), min(5, len(vectors) // 2))
     accuracy = np.zeros((len(parts), len(RIDGE_GRID)))
     logs = np.zeros_like(accuracy)
     for f, part in enumerate(parts):
-        rows = np.flatnonzero(np.isin(codes, part))
-        held, own = X[rows], np.searchsorted(part, codes[rows])
-        share = None if weights is None else weights[rows]
+        X, codes, weights = judged.of_classes(part)
         kept = np.setdiff1d(np.arange(len(vectors)), part)
         for i, ridge in enumerate(RIDGE_GRID):
             fitted = prototype_map(sums[:, kept], counts[kept], vectors[kept], ridge)
-            scores = nearest_scores(held, fitted(vectors[part]))
-            hits = scores.argmax(axis=1) == own
-            accuracy[f, i] = np.nanmean(per_class_accuracy(own, hits, len(part), share))
-            logs[f, i] = np.log(fit_temperature(scores, own, len(part), share))
+            scores = nearest_scores(X, fitted(vectors[part]))
+            hits = scores.argmax(axis=1) == codes
+            accuracy[f, i] = np.nanmean(per_class_accuracy(codes, hits, len(part), weights))
+            logs[f, i] = np.log(fit_temperature(scores, codes, len(part), weights))
     best = int(accuracy.mean(axis=0).argmax())
     return RIDGE_GRID[best], float(np.exp(logs[:, best].mean()))

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
-from unseen.numerics.rows import Codes, row_space
 from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
 
 Array = npt.NDArray[Any]
@@ -76,26 +76,26 @@ class SJE(BilinearClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _fit(self, X: Array, codes: Codes, vectors: Array, weights: Array | None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        rows, basis = row_space(X) if len(X) < X.shape[1] else (X, None)
+        (X, codes, weights), _, basis = in_own_span(rows, None)
         coordinates, E = semantic_coordinates(vectors.T)
         # Few rows (visual patterns) still get enough steps for the mean iterate to settle.
         steps = max(self.epochs * len(X) // self.batch_size, 50 * self.epochs)
         _, V = descend(
-            rows,
+            X,
             codes,
             coordinates,
             partial(structured_hinge, margin=self.margin),
-            np.zeros((rows.shape[1], len(coordinates)), dtype=X.dtype),
-            repeat(self.learning_rate / lipschitz(rows, coordinates), steps),
+            np.zeros((X.shape[1], len(coordinates)), dtype=X.dtype),
+            repeat(self.learning_rate / lipschitz(X, coordinates), steps),
             batch=self.batch_size,
             random=np.random.default_rng(seed),
             weights=weights,
         )
         V = V @ E.T
-        self.compatibility_ = (V if basis is None else basis @ V).astype(X.dtype)
-        self._calibrate(X, codes, vectors, weights)
+        self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
+        self._calibrate(rows, vectors)
 
     def _label_embedding(self, X: Any) -> Array:
         return self.predict_proba(X)

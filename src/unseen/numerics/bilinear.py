@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import class_folds
+from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
 
@@ -112,15 +112,14 @@ class Path:
 
 
 def choose(
-    X: Array,
-    codes: Codes,
+    rows: Rows,
     A: Array,
     C: Path,
     mu: Path,
     *,
     shrinkage: float | None = None,
     metric: Array | None = None,
-    weights: Array | None = None,
+    held: Rows | None = None,
     folds: int = 5,
     seed: int = 0,
 ) -> Choice:
@@ -128,30 +127,34 @@ def choose(
 
     Parameters
     ----------
-    X, codes, A
-        Labelled rows (N, p), their classes, and the semantics (q, K) of those classes.
+    rows : Rows
+        Labelled rows to learn from.
+    A : array of shape (q, K)
+        The semantics of their classes.
     C, mu : Path
         Values to try.
     shrinkage : float, optional
         Of the within-class metric of each fold; ``None`` for the plain ridge.
     metric : array of shape (p, p), optional
         One metric for all folds instead.
+    held : Rows, optional
+        Rows on which a held-out class is judged, when they are not the rows to learn from.
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
-    held = [np.flatnonzero(np.isin(codes, part)) for part in parts]
-    sums = [Sums.of(X[r], codes[r], classes, _take(weights, r)) for r in held]
+    sums = []
+    for part in parts:
+        own = rows.of_classes(part)
+        sums.append(Sums.of(own.X, part[own.codes], classes, own.weights))
     total = sums[0]
     for more in sums[1:]:
         total = total + more
 
     def fold(f: int) -> _Fold:
-        rows = held[f]
-        return _Fold.of(X[rows], codes[rows], parts[f], total - sums[f], A, shrinkage, metric)
+        judged = (rows if held is None else held).of_classes(parts[f])
+        return _Fold.of(judged, parts[f], total - sums[f], A, shrinkage, metric)
 
-    accuracy = np.zeros((len(C.values), len(mu.values)))
-    for f, rows in enumerate(held):
-        accuracy += fold(f).accuracies(C, mu, _take(weights, rows)) / len(parts)
+    accuracy = sum(fold(f).accuracies(C, mu) for f in range(len(parts))) / len(parts)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
     logs = [np.log(fold(f).temperature(C, i, mu, j)) for f in range(len(parts))]
     return Choice(
@@ -162,16 +165,11 @@ def choose(
     )
 
 
-def _take(weights: Array | None, rows: Codes) -> Array | None:
-    return None if weights is None else weights[rows]
-
-
 @dataclass(frozen=True)
 class _Fold:
     """Held-out rows with the training sums of all other classes."""
 
-    X: Array
-    codes: Codes
+    held: Rows
     train: Sums
     metric: Array | None
     seen: Array
@@ -180,8 +178,7 @@ class _Fold:
     @classmethod
     def of(
         cls,
-        X: Array,
-        codes: Codes,
+        held: Rows,
         part: Codes,
         train: Sums,
         A: Array,
@@ -190,33 +187,34 @@ class _Fold:
     ) -> _Fold:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
         narrow = Sums(train.moments, train.labels[:, kept], train.counts[kept])
-        held = np.searchsorted(part, codes)
         own = narrow.metric(shrinkage) if metric is None else metric
-        return cls(X, held, narrow, own, A[:, kept], A[:, part])
+        return cls(held, narrow, own, A[:, kept], A[:, part])
 
-    def accuracies(self, C: Path, mu: Path, weights: Array | None) -> Array:
+    def accuracies(self, C: Path, mu: Path) -> Array:
         """Return the per-class accuracy on the held-out classes for each pair of values."""
         out = np.empty((len(C.values), len(mu.values)))
         for i in range(len(C.values)):
             partial = self._embed(C.at(i, 2 * self.train.scale))
             for j in range(len(mu.values)):
                 scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
-                hits = scores.argmax(axis=1) == self.codes
+                _, codes, weights = self.held
+                hits = scores.argmax(axis=1) == codes
                 classes = self.unseen.shape[1]
-                out[i, j] = np.nanmean(per_class_accuracy(self.codes, hits, classes, weights))
+                out[i, j] = np.nanmean(per_class_accuracy(codes, hits, classes, weights))
         return out
 
     def temperature(self, C: Path, i: int, mu: Path, j: int) -> float:
         """Fit the temperature of probabilities on the held-out rows."""
         partial = self._embed(C.at(i, 2 * self.train.scale))
         scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
-        return fit_temperature(scores, self.codes, self.unseen.shape[1])
+        return fit_temperature(scores, self.held.codes, self.unseen.shape[1], self.held.weights)
 
     def _embed(self, C: float) -> Array:
         """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""
         G = regularised(self.train.moments, C, self.metric)
         half = linalg.solve(G, 2 * self.train.labels, assume_a="pos", overwrite_a=True)
-        return np.asarray(self.X @ half.astype(self.X.dtype))
+        X = self.held.X
+        return np.asarray(X @ half.astype(X.dtype))
 
     def _scores(self, partial: Array, mu: float) -> Array:
         H = semantic_ridge(self.seen, mu)

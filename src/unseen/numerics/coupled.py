@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.bilinear import Choice
+from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
@@ -28,7 +29,7 @@ class StructuralProblem:
 
     Parameters
     ----------
-    X, codes : arrays of shape (N, p) and (N,)
+    rows : Rows
         Labelled rows.
     A, B : arrays of shape (q, K) and (q, L)
         Semantics of their classes, and of the candidates.
@@ -40,17 +41,15 @@ class StructuralProblem:
 
     def __init__(
         self,
-        X: Array,
-        codes: Codes,
+        rows: Rows,
         A: Array,
         B: Array,
         choice: Choice,
         metric: Array | None = None,
-        weights: Array | None = None,
     ) -> None:
         joint, self._span = semantic_coordinates(np.concatenate([A, B], axis=1))
         self._A, self._B = joint[:, : A.shape[1]], joint[:, A.shape[1] :]
-        self._X, self._codes, self._weights = X, codes, weights
+        self._X, self._codes, self._weights = rows
         self._choice, self._metric = choice, metric
         self._dual: Array | None = None
 
@@ -98,7 +97,7 @@ class StructuralProblem:
         return self._finish(found, basis)
 
     def _coordinates(self, pool: Array) -> tuple[Array, Array, Array, Array | None, Array | None]:
-        """Write few rows in their own span, where the metric is the identity; keep many as they are."""
+        """Write few rows in their own span, where the metric is the identity."""
         X = self._X
         if len(X) + len(pool) >= X.shape[1]:
             return pool, X, self._choice.sums.moments, self._metric, None

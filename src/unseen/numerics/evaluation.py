@@ -19,9 +19,7 @@ def per_class_accuracy(
 ) -> Array:
     """Return the share of each class's rows that hit; NaN for a class with no rows."""
     counts = np.bincount(true, weights=weights, minlength=classes).astype(float)
-    right = np.bincount(
-        true, weights=hits if weights is None else hits * weights, minlength=classes
-    )
+    right = np.bincount(true, weights=hits if weights is None else hits * weights, minlength=classes)
     accuracy: Array = np.full(classes, np.nan)
     np.divide(right, counts, out=accuracy, where=counts > 0)
     return accuracy
@@ -34,9 +32,7 @@ def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
     return hits
 
 
-def fit_temperature(
-    scores: Array, codes: Codes, classes: int, weights: Array | None = None
-) -> float:
+def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:
     """Return the T that makes softmax(scores / T) most likely, each class counting alike.
 
     The negative log-likelihood is convex in 1/T, so a bounded search over log T finds the minimum.

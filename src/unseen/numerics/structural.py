@@ -220,9 +220,7 @@ def _apply(groups: list[tuple[npt.NDArray[np.intp], Any]], residual: Array) -> A
     return out
 
 
-def _block_cg(
-    operator: Solve, precondition: Solve, right: Array, tol: float, max_iter: int
-) -> Array:
+def _block_cg(operator: Solve, precondition: Solve, right: Array, tol: float, max_iter: int) -> Array:
     """Preconditioned conjugate gradients on all columns at once, each with its own step."""
     x = precondition(right)
     residual = right - operator(x)

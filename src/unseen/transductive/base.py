@@ -10,24 +10,26 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.base import UNLABELLED, ZeroShotClassifier
+from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows
+from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
 from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
 Compress = Callable[[Array, Codes, int, Array | None], tuple[Array, Codes]]
-"""Replaces rows by fewer rows of the same classes; fast training gives class means."""
+"""Replaces rows by fewer rows of the same classes: fast training's class means."""
 
 
 @dataclass(frozen=True)
 class Split:
     """Training input, taken apart."""
 
-    X: Array
-    codes: Codes
-    weights: Array | None
+    rows: Rows
+    """The labelled rows."""
     pool: Array
+    """The unlabelled rows."""
     labelled: npt.NDArray[np.bool_]
+    """Which rows of X are which."""
 
 
 class TransductiveClassifier(ZeroShotClassifier):
@@ -60,20 +62,19 @@ class TransductiveClassifier(ZeroShotClassifier):
         """
         return self._fit_transductive(X, y, sample_weight, None)
 
-    def _fit_transductive(
-        self, X: Any, y: Any, sample_weight: Any, compress: Compress | None
-    ) -> Self:
+    def _fit_transductive(self, X: Any, y: Any, sample_weight: Any, compress: Compress | None) -> Self:
         X, codes, weights = self._read(X, y, sample_weight)
         labelled = codes != UNLABELLED
-        if labelled.all():
-            split = Split(X, codes, weights, X[:0], labelled)
-        else:
-            own = None if weights is None else weights[labelled]
-            split = Split(X[labelled], codes[labelled], own, X[~labelled], labelled)
+        split = Split(labelled_rows(X, codes, weights), X[~labelled], labelled)
         candidates, vectors = self._resolve()
         first_round = self._fit_split(split, candidates, vectors, compress)
         self._note(split, candidates, vectors, first_round)
         return self
+
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        """Learn from labelled rows alone: an empty pool."""
+        split = Split(rows, rows.X[:0], np.ones(len(rows.X), dtype=bool))
+        self._fit_split(split, *self._resolve(), None)
 
     @abstractmethod
     def _fit_split(
@@ -83,7 +84,7 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
-        labels[split.labelled] = self.seen_classes_[split.codes]
+        labels[split.labelled] = self.seen_classes_[split.rows.codes]
         if len(split.pool):
             labels[~split.labelled] = candidates[self._scores(split.pool, vectors).argmax(axis=1)]
         self.transduction_ = labels

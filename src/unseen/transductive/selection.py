@@ -56,9 +56,9 @@ class SelectionStrategy(Protocol):
 class ThresholdSelection:
     """The paper's rule, Eq. (16) and (22): every row whose loss is below θ = share·δ.
 
-    δ is the largest loss in the pool at that round. One threshold for all classes lets the selected rows
-    gather in a few classes, and the squared loss then pushes all others down: on real data this
-    collapses. It is here to reproduce the paper.
+    δ is the largest loss in the pool at that round. One threshold for all classes lets the selected
+    rows gather in a few classes, and the squared loss then pushes all others down: on real data
+    this collapses. It is here to reproduce the paper.
     """
 
     shares: tuple[float, ...] = SHARES

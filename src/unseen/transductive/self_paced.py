@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.numerics.folds import Rows
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
@@ -77,45 +78,46 @@ class SelfPaced(TransductiveClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
         strategy = strategy_of(self.selection, type(self).__name__)
-        labels = self.seen_classes_[split.codes]
-        if split.weights is None and not len(split.pool):
-            weights = None
-        else:
-            weights = np.ones(len(labels)) if split.weights is None else split.weights
+        classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])
+        place = {label: code for code, label in enumerate(classes.tolist())}
+        code_of = np.array([place[label] for label in candidates.tolist()])
 
-        def learn(selection: Selection | None) -> PoolScores:
-            X, y, w = split.X, labels, split.weights
-            if selection is not None:
-                chosen = selection.chosen
-                X = np.concatenate([X, split.pool[chosen]])
-                y = np.concatenate([y, candidates[selection.codes[chosen]]])
-                w = np.concatenate([weights, selection.weights[chosen]])
-            self.estimator_ = self._fit_clone(X, y, w, candidates, compress)
+        def learn(selection: Selection) -> PoolScores:
+            chosen = selection.chosen
+            more = split.pool[chosen], code_of[selection.codes[chosen]], selection.weights[chosen]
+            self._teach(_joined(split.rows, Rows(*more)), classes, candidates, compress)
             return self._pool_scores(split.pool)
 
-        start = learn(None)
+        self.estimator_ = clone(wrapped(self))
+        self._teach(split.rows, self.seen_classes_, candidates, compress)
         if not len(split.pool):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
+        start = self._pool_scores(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
 
-    def _fit_clone(
-        self, X: Array, y: Array, weights: Array | None, candidates: Array, compress: Any
-    ) -> ZeroShotClassifier:
-        model = clone(wrapped(self))
-        model.set_params(semantics=self._parameters()[0], candidates=candidates)
+    def _teach(self, rows: Rows, classes: Array, candidates: Array, compress: Compress | None) -> None:
+        """Fit a clone; after the first, with the parameters and the temperature that it chose."""
+        before = self.estimator_
+        model = clone(before)
+        first = not hasattr(before, "temperature_")
+        if first:
+            model.set_params(semantics=self._parameters()[0], candidates=candidates)
+        else:
+            model.set_params(**before._chosen())
+        used, codes = np.unique(rows.codes, return_inverse=True)
+        rows, held = rows._replace(codes=codes), None
         if compress is not None:
-            classes, codes = np.unique(y, return_inverse=True)
-            X, kept = compress(X, codes, len(classes), weights)
-            y, weights = classes[kept], None
-        model.fit(X, y) if weights is None else model.fit(X, y, sample_weight=weights)
+            patterns, kept = compress(rows.X, codes, len(used), rows.weights)
+            held, rows = rows, Rows(patterns, kept)
+        model._fit_rows(rows, classes[used], held)
+        if not first and before._chosen():
+            model.temperature_, model.calibration_ = before.temperature_, before.calibration_
+        self.estimator_ = model
         self.temperature_, self.calibration_ = model.temperature_, model.calibration_
-        return model
 
     def _pool_scores(self, pool: Array) -> PoolScores:
-        if not len(pool):
-            return np.zeros((0, 1)), np.zeros((0, 1))
         scores = self.estimator_._candidate_scores(pool)
         embedding = self.estimator_._label_embedding(pool)
         return embedding, log_softmax(scores / self.temperature_, axis=1)
@@ -131,3 +133,13 @@ class SelfPaced(TransductiveClassifier):
 
     def _semantic_width(self) -> int:
         return self.estimator_._semantic_width()
+
+
+def _joined(rows: Rows, more: Rows) -> Rows:
+    own = np.ones(len(rows.X)) if rows.weights is None else rows.weights
+    extra = np.ones(len(more.X)) if more.weights is None else more.weights
+    return Rows(
+        np.concatenate([rows.X, more.X]),
+        np.concatenate([rows.codes, more.codes]),
+        np.concatenate([own, extra]).astype(rows.X.dtype),
+    )

@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.coupled import StructuralProblem
+from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, run_rounds
@@ -124,7 +125,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
                 weights = np.ones(len(X))
             else:
                 weights = omega * weights
-            self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.X.dtype)
+            self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
             return self._pool_scores(split.pool, vectors)
 
         start = self._pool_scores(split.pool, vectors)
@@ -133,30 +134,32 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
     def _start(self, split: Split, vectors: Array, compress: Compress | None) -> StructuralProblem:
         """Solve ASTE on the labelled rows, the state before the first round."""
-        own = self._seen_vectors()
-        X, codes, weights = split.X, split.codes, split.weights
+        own, rows, held, metric = self._seen_vectors(), split.rows, None, None
         shrinkage = self._shrinkage()
-        metric = None
         if compress is not None:
-            metric = Sums.of(X, codes, len(own), weights).metric(shrinkage)
-            (X, codes), weights, shrinkage = compress(X, codes, len(own), weights), None, None
+            if shrinkage is not None:
+                metric = Sums.of(rows.X, rows.codes, len(own), rows.weights).metric(shrinkage)
+            held, rows = rows, Rows(*compress(rows.X, rows.codes, len(own), rows.weights))
+            shrinkage = None
         choice = self._choose_ridges(
-            X, codes, own.T, weights, self._number("C"), self._number("mu"), shrinkage, metric
+            rows,
+            own.T,
+            self._number("C"),
+            self._number("mu"),
+            shrinkage=shrinkage,
+            metric=metric,
+            held=held,
         )
         self.C_, self.mu_ = choice.C, choice.mu
-        problem = StructuralProblem(
-            X,
-            codes,
-            own.T,
-            vectors.T,
-            choice,
-            choice.sums.metric(shrinkage) if metric is None else metric,
-            weights,
-        )
-        self._take(problem.labelled_only(self.tol), split.X.dtype)
+        metric = choice.sums.metric(shrinkage) if metric is None else metric
+        problem = StructuralProblem(rows, own.T, vectors.T, choice, metric)
+        self._take(problem.labelled_only(self.tol), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
-        self._settle_temperature(choice.temperature, X, codes, own, weights)
+        self._calibrate(split.rows, own, choice.temperature)
         return problem
+
+    def _chosen(self) -> dict[str, float]:
+        return {"C": self.C_, "mu": self.mu_}
 
     def _take(self, solution: StructuralSolution, dtype: Any) -> None:
         self.compatibility_ = solution.compatibility.astype(dtype)
