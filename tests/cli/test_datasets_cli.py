@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from unseen.cli.datasets import app
 from unseen.datasets import convert, load_dataset, simulate
-from unseen.datasets.convert import LAYOUTS
+from unseen.datasets.conversion import LAYOUTS
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unseen.datasets import ZeroShotDataset, simulate
+from unseen.datasets import ZeroShotDataset, load_xlsa17, simulate
 from unseen.semantics import ClassTable
 
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -24,6 +25,12 @@ def shared():
         return SHARED / name
 
     return find
+
+
+@pytest.fixture(scope="session")
+def real():
+    """Return a benchmark in the xlsa17 layout, loaded once in all the tests."""
+    return functools.cache(load_xlsa17)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import tracemalloc
 import zipfile
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from unseen.datasets import read_array
+from unseen.datasets import load_table, read_array
 from unseen.datasets.arrays import read_npz
 from unseen.datasets.safety import safe_image_name
 from unseen.datasets.tabular import read_table
@@ -58,6 +59,22 @@ def test_what_can_be_mapped_is_not_read(tmp_path, suffix):
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
     assert isinstance(values, np.memmap)
+
+
+def test_a_file_of_100_gb_is_opened_not_read(tmp_path):
+    path = tmp_path / "huge.npy"
+    shape = (50, 500_000_000)
+    with path.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        try:
+            file.truncate(file.tell() + 4 * math.prod(shape))  # a hole: it takes no room on disk
+        except OSError:
+            pytest.skip(f"{tmp_path}: cannot hold a sparse file of 100 GB")
+    semantics = {"fox": [0.0, 1.0], "bat": [1.0, 1.0]}
+    data = load_table(path, semantics, ["bat"], labels=["fox"] * 30 + ["bat"] * 20)
+    assert data.X.shape == shape
+    assert data.X[49, -3:].tolist() == [0, 0, 0]
 
 
 def test_a_compressed_npz_is_read(tmp_path):
@@ -174,8 +191,9 @@ def test_parquet_types_and_empty_cells_are_named(tmp_path):
     with pytest.raises(DataError, match="column 'a' holds string"):
         read_array(path)
     pq.write_table(pa.table({"a": np.zeros(10_000)}), path)
+    assert path.stat().st_size < 1000  # run-length coded: a small bomb
     with pytest.raises(DataError, match="raise max_bytes"):
-        read_array(path, max_bytes=100)
+        read_array(path, max_bytes=79_999)
 
 
 @pytest.mark.parametrize(

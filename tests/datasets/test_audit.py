@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unseen.datasets import audit, convert, load_xlsa17, simulate
+from unseen.datasets import audit, convert, simulate
 from unseen.datasets.audit_checks import imagenet_classes, which_split
 from unseen.datasets.facts import AWA, benchmark_of, digest, split_name
 from unseen.semantics import ClassTable
@@ -16,19 +16,6 @@ from unseen.semantics import ClassTable
 
 def split_codes(data, severity):
     return {f.code for f in which_split(data, None) if f.severity == severity}
-
-
-@pytest.fixture(scope="module")
-def real():
-    """Return a benchmark, loaded once, or skip."""
-    held = {}
-
-    def load(folder, split="PS"):
-        if (folder, split) not in held:
-            held[folder, split] = load_xlsa17(folder, split=split)
-        return held[folder, split]
-
-    return load
 
 
 def thinned(data, step=4):
@@ -80,9 +67,7 @@ def test_no_error_on_the_benchmarks(shared, name):
 def test_every_finding_says_what_it_does_and_what_to_do(made):
     X = made.X.copy()
     X[3] = np.nan
-    for finding in audit(
-        replace(made, X=X, train=np.append(made.train, made.test_unseen))
-    ).findings:
+    for finding in audit(replace(made, X=X, train=np.append(made.train, made.test_unseen))).findings:
         assert finding.severity in ("error", "warning", "info")
         for text in (finding.message, finding.effect, finding.remedy):
             assert text[0].isupper() or text[0].isdigit() or text[0] in "tq"
@@ -155,7 +140,7 @@ def test_the_known_splits_are_told_apart_by_name():
 def test_unseen_classes_that_imagenet_knows(shared, real):
     folder = shared("xlsa17/AWA1")
     assert list(imagenet_classes(real(folder), None)) == []
-    (found,) = imagenet_classes(real(folder, "SS"), None)
+    (found,) = imagenet_classes(real(folder, split="SS"), None)
     assert (found.severity, found.code) == ("warning", "imagenet-classes")
     assert found.message.startswith("6 of 10 unseen classes")
 

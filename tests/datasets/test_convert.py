@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unseen.datasets import convert, detect_layout, load_dataset
-from unseen.datasets.convert import LAYOUTS
+from unseen.datasets.conversion import FOLDER_WRITERS, LAYOUTS
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 
@@ -60,9 +60,9 @@ def test_names_that_text_cannot_hold_survive(small, same, tmp_path, layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_values_of_a_benchmark_survive(shared, same, tmp_path, layout):
+def test_the_values_of_a_benchmark_survive(shared, real, same, tmp_path, layout):
     """300 rows of CUB: real attributes, real image names, classes without rows."""
-    cub = load_dataset(shared("xlsa17/CUB"))
+    cub = real(shared("xlsa17/CUB"))
     rows = np.sort(np.random.default_rng(0).permutation(len(cub.X))[:300])
     at = {int(r): i for i, r in enumerate(rows)}
     parts = {
@@ -95,15 +95,11 @@ def test_what_a_layout_cannot_hold_is_said(small, tmp_path):
 
 
 def test_nothing_is_left_where_writing_fails(small, tmp_path, monkeypatch):
-    from unseen.datasets import convert as module  # the function, exported under this name
-
-    assert module is convert
-
     def fail(dataset, folder):
         (folder / "half").write_text("written")
         raise OSError("disk full")
 
-    monkeypatch.setitem(convert.__globals__["FOLDER_WRITERS"], "awa", fail)
+    monkeypatch.setitem(FOLDER_WRITERS, "awa", fail)
     with pytest.raises(OSError, match="disk full"):
         convert(small, tmp_path / "new", "awa")
     assert list(tmp_path.iterdir()) == []

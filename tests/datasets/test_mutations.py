@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from unseen.datasets import convert, load_dataset, read_array
 from unseen.datasets.arrays import read_container
-from unseen.datasets.convert import LAYOUTS
+from unseen.datasets.conversion import LAYOUTS
 from unseen.datasets.tabular import read_table
 from unseen.exceptions import DataError
 
@@ -120,7 +120,7 @@ def test_every_reader_of_arrays(kind, tmp_path):
 
     assert np.isfinite(read(path))
 
-    @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=QUIET)
+    @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=QUIET)
     @given(MUTATIONS)
     def check(mutations):
         replace_file(path, mutate(original, mutations))
@@ -136,7 +136,7 @@ def test_every_layout(layout, small, tmp_path):
     files = sorted(p for p in [target, *target.rglob("*")] if p.is_file())
     originals = {path: path.read_bytes() for path in files}
 
-    @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=QUIET)
+    @settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=QUIET)
     @given(st.sampled_from(files), MUTATIONS)
     def check(path, mutations):
         replace_file(path, mutate(originals[path], mutations))

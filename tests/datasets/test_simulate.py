@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unseen.datasets import simulate
-from unseen.datasets.simulate import SHAPES
+from unseen.datasets.simulator import SHAPES
 from unseen.exceptions import DataError
 
 TRUE = {
@@ -34,9 +34,7 @@ def test_the_true_shape(like):
 
 
 def test_the_seed_decides():
-    one, two, other = (
-        simulate("aPY", scale=0.02, n_features=16, random_state=s) for s in (1, 1, 2)
-    )
+    one, two, other = (simulate("aPY", scale=0.02, n_features=16, random_state=s) for s in (1, 1, 2))
     assert np.array_equal(one.X, two.X)
     assert one.y.tolist() == two.y.tolist()
     assert not np.array_equal(one.X, other.X)
@@ -65,9 +63,7 @@ def test_vectors_foretell_features_and_the_shift_harms():
     near, far = (
         np.mean(
             [
-                nearest(
-                    simulate("AwA", scale=0.05, n_features=64, domain_shift=shift, random_state=s)
-                )
+                nearest(simulate("AwA", scale=0.05, n_features=64, domain_shift=shift, random_state=s))
                 for s in range(3)
             ]
         )

@@ -111,9 +111,7 @@ def test_feature_files_are_chosen_by_name(folder):
     with pytest.raises(DataError, match=r"more than one feature file.*four_numbers, res101"):
         load_xlsa17(folder)
     assert load_xlsa17(folder, "res101").features == "res101"
-    with pytest.raises(
-        DataError, match=r"vgg.mat: no such file. Name one of: four_numbers, res101"
-    ):
+    with pytest.raises(DataError, match=r"vgg.mat: no such file. Name one of: four_numbers, res101"):
         load_xlsa17(folder, "vgg")
     for path in folder.glob("*s.mat"):
         path.unlink()
@@ -135,17 +133,17 @@ def test_the_standard_split_needs_its_classes(folder, tmp_path):
         load_xlsa17(folder, split="XX")
 
 
-def test_the_real_cub(shared):
-    cub = load_xlsa17(shared("xlsa17/CUB"))
+def test_the_real_cub(shared, real):
+    cub = real(shared("xlsa17/CUB"))
     assert cub.X.shape == (11788, 1280)
     assert (len(cub.train), len(cub.test_seen), len(cub.test_unseen)) == (7057, 1764, 2967)
     assert (len(cub.seen_classes), len(cub.unseen_classes)) == (150, 50)
     assert all(i.startswith(f"{c}/") for i, c in zip(cub.images, cub.y, strict=True))
 
 
-def test_both_splits_of_the_real_awa(shared):
+def test_both_splits_of_the_real_awa(shared, real):
     folder = shared("xlsa17/AWA1")
-    proposed, standard = load_xlsa17(folder), load_xlsa17(folder, split="SS")
+    proposed, standard = real(folder), real(folder, split="SS")
     assert (len(proposed.train), len(proposed.test_unseen)) == (19832, 5685)
     assert (len(standard.train), len(standard.test_unseen)) == (24295, 6180)
     lists = load_xlsa17(folder, split="SS", class_lists=shared("awa"))

@@ -15,15 +15,15 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
-from unseen.datasets.audit import AuditReport
-from unseen.datasets.audit import audit as run_audit
-from unseen.datasets.convert import LAYOUTS, detect_layout, load_dataset
-from unseen.datasets.convert import convert as run_convert
-from unseen.datasets.fetch import ARCHIVES
-from unseen.datasets.fetch import fetch as run_fetch
+from unseen.datasets.auditor import AuditReport
+from unseen.datasets.auditor import audit as run_audit
+from unseen.datasets.conversion import LAYOUTS, detect_layout, load_dataset
+from unseen.datasets.conversion import convert as run_convert
+from unseen.datasets.download import ARCHIVES
+from unseen.datasets.download import fetch as run_fetch
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.simulate import SHAPES
-from unseen.datasets.simulate import simulate as run_simulate
+from unseen.datasets.simulator import SHAPES
+from unseen.datasets.simulator import simulate as run_simulate
 from unseen.datasets.splits import PARTS
 from unseen.exceptions import DataError
 

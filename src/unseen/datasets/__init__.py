@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 from unseen.datasets.apy import load_apy
 from unseen.datasets.arrays import read_array
-from unseen.datasets.audit import AuditReport, audit
 from unseen.datasets.audit_finding import Finding
+from unseen.datasets.auditor import AuditReport, audit
 from unseen.datasets.awa import load_awa
 from unseen.datasets.bundle import load_bundle
-from unseen.datasets.convert import convert, detect_layout, load_dataset
+from unseen.datasets.conversion import convert, detect_layout, load_dataset
 from unseen.datasets.cub import load_cub
-from unseen.datasets.fetch import ARCHIVES, fetch
+from unseen.datasets.download import ARCHIVES, fetch
 from unseen.datasets.image_folder import load_image_folder, thumbnail_features
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.simulate import simulate
+from unseen.datasets.simulator import simulate
 from unseen.datasets.table import load_table
 from unseen.datasets.xlsa17 import load_xlsa17
 

@@ -51,7 +51,9 @@ def _column(file: Any, name: str) -> Any:
 def _check_parquet(path: PathLike, metadata: Any, max_bytes: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     expanded = sum(g.total_byte_size for g in groups)
-    check_size(path, "the table", max(expanded, metadata.num_rows * metadata.num_columns), max_bytes)
+    check_size(
+        path, "the table", max(expanded, 8 * metadata.num_rows * metadata.num_columns), max_bytes
+    )
     if sum(g.num_rows for g in groups) != metadata.num_rows:
         raise DataError(f"{path}: its row groups do not add up to {metadata.num_rows} rows.")
 

@@ -19,7 +19,7 @@ from unseen.exceptions import DataError
 
 #: How many bytes a compressed or text file may expand to, unless the caller raises it. Files that
 #: are memory-mapped are opened, not read, and have no limit.
-DEFAULT_MAX_BYTES = 8 * 2**30
+DEFAULT_MAX_BYTES = 4 * 2**30
 
 #: zlib cannot expand more than this many times (RFC 1951: 258 bytes from 2 bits).
 DEFLATE_RATIO = 1032

@@ -11,7 +11,7 @@ import numpy as np
 from unseen.datasets.audit_checks import CHECKS
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_statistics import measure
-from unseen.datasets.convert import load_dataset
+from unseen.datasets.conversion import load_dataset
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
 
