@@ -35,17 +35,18 @@ Array = npt.NDArray[Any]
 UNLABELLED = -1
 
 
-def read_labels(y: object) -> tuple[Array, Codes]:
+def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Codes]:
     """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
 
-    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other).
+    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other). Without
+    ``minus_one``, -1 is a class as any other.
 
     >>> read_labels(np.array(["b", None, "a"], dtype=object))
     (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
     """
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind in "iu":
-        known = labels != UNLABELLED
+        known = (labels != UNLABELLED) | (not minus_one)
     elif labels.dtype.kind == "f":
         known = ~np.isnan(labels)
     else:
@@ -62,8 +63,8 @@ def read_labels(y: object) -> tuple[Array, Codes]:
     if given.dtype.kind == "f":  # integers that a missing value turned into floats
         check_classification_targets(given)
         given = given.astype(np.int64)
-        known[known] = given != UNLABELLED
-        given = given[given != UNLABELLED]
+        named = (given != UNLABELLED) | (not minus_one)
+        known[known], given = named, given[named]
     classes, inverse = np.unique(given, return_inverse=True)
     codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
     codes[known] = inverse
@@ -104,7 +105,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_: str
 
     def __init__(
-        self, semantics: object = None, candidates: str | Sequence[Any] | Array = "unseen"
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array | None = "unseen",
     ) -> None:
         self.semantics = semantics
         self.candidates = candidates
@@ -146,8 +149,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return the candidate with the highest score for each row."""
-        best: Array = self.classes_[self._candidate_scores(X).argmax(axis=1)]
-        return best
+        best = self._candidate_scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Array:
         """Return softmax(scores / temperature_); ``calibration_`` says on what it was fitted."""
@@ -157,7 +160,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy: every class counts alike."""
         predicted = self.predict(X)
-        classes, codes = read_labels(y)
+        classes, codes = read_labels(y, self._marks_unlabelled())
         check_consistent_length(X, codes)
         labelled = codes != UNLABELLED
         hits = classes[codes[labelled]] == predicted[labelled]
@@ -180,7 +183,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        classes, codes = read_labels(y)
+        classes, codes = read_labels(y, self._marks_unlabelled())
         check_consistent_length(X, codes)
         weights = None
         if sample_weight is not None:
@@ -202,10 +205,14 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the semantics and the candidates in force; a meta-estimator may look inside."""
         return self.semantics, self.candidates
 
+    def _marks_unlabelled(self) -> bool:
+        """Tell whether -1 marks an unlabelled row; to an ordinary linear classifier it is a class."""
+        return self._parameters()[0] is not None
+
     def _table(self) -> ClassTable:
         semantics, _ = self._parameters()
         if semantics is None:
-            return ClassTable(self.seen_classes_, np.eye(len(self.seen_classes_)))
+            return ClassTable.one_hot(self.seen_classes_)
         return ClassTable.of(semantics)
 
     def _seen_vectors(self) -> Array:

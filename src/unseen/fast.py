@@ -67,9 +67,8 @@ class FastTraining(ZeroShotClassifier):
         semantics: object = None,
         candidates: str | Sequence[Any] | Array | None = None,
     ) -> None:
+        super().__init__(semantics, candidates)
         self.estimator = estimator
-        self.semantics = semantics
-        self.candidates = candidates
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from class means; unlabelled rows as in ``estimator``."""
@@ -91,7 +90,7 @@ class FastTraining(ZeroShotClassifier):
         Both average within each class and then over the classes, so that ε̄ ≤ ε for any model with
         linear scores (Jensen's inequality, from Proposition 1).
         """
-        classes, codes = read_labels(y)
+        classes, codes = read_labels(y, self._marks_unlabelled())
         X = np.asarray(X)[codes >= 0]
         codes = codes[codes >= 0]
         table = self._table()
@@ -125,6 +124,9 @@ class FastTraining(ZeroShotClassifier):
 
     def _parameters(self) -> tuple[object, Any]:
         return wrapped_parameters(self)
+
+    def _marks_unlabelled(self) -> bool:
+        return bool(wrapped(self)._marks_unlabelled())
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return np.asarray(self.estimator_._scores(X, vectors))

@@ -60,6 +60,14 @@ class ClassTable(Mapping[Hashable, Array]):
             )
 
     @classmethod
+    def one_hot(cls, classes: Array) -> ClassTable:
+        """Return a table in which every class is its own attribute."""
+        table = cls(np.arange(len(classes)), np.eye(len(classes)))
+        table.classes = classes
+        table._position = {label: i for i, label in enumerate(classes.tolist())}
+        return table
+
+    @classmethod
     def of(cls, semantics: object) -> ClassTable:
         """Read a mapping, a DataFrame or a table; raise a ValueError that says what is wrong."""
         if isinstance(semantics, ClassTable):

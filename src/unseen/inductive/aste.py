@@ -131,7 +131,8 @@ class ASTE(BilinearClassifier):
             )
         A = vectors.T
         own, held, basis = in_own_span(rows, held)
-        choice = self._choose_ridges(own, A, self._number("C"), self._number("mu"), held=held)
+        C, mu = self._number("C"), self._number("mu")
+        choice = self._choose_ridges(own, A, C, mu, held=held, width=rows.X.shape[1])
         self.C_, self.mu_ = choice.C, choice.mu
         V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A)
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)

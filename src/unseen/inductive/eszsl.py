@@ -70,7 +70,7 @@ class ESZSL(BilinearClassifier):
         A, gamma, lam = vectors.T, self._number("gamma"), self._number("lam")
         own, held, basis = in_own_span(rows, held)
         C = None if gamma is None else 2 * gamma
-        choice = self._choose_ridges(own, A, C, lam, held=held)
+        choice = self._choose_ridges(own, A, C, lam, held=held, width=rows.X.shape[1])
         self.gamma_, self.lam_ = choice.C / 2, choice.mu
         G = regularised(choice.sums.moments, choice.C)
         V = one_domain(G, semantic_ridge(A, choice.mu))(2 * choice.sums.labels @ A.T)

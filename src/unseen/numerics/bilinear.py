@@ -8,7 +8,7 @@ computed for each fold; the training sums of the others are differences from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from unseen.numerics.structural import regularised, semantic_ridge
 
 Array = npt.NDArray[Any]
 
-C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -36,24 +36,35 @@ class Sums:
     """XᵀY, of shape (p, K)."""
     counts: Array
     """Rows (or weight) a class, of shape (K,)."""
+    width: int
+    """Columns of the features, which are more than p when few rows are written in their span."""
 
     @classmethod
-    def of(cls, X: Array, codes: Codes, classes: int, weights: Array | None = None) -> Sums:
-        """Take the sums in one pass over X."""
+    def of(cls, rows: Rows, classes: int, width: int | None = None) -> Sums:
+        """Take the sums in one pass over the rows."""
+        X, codes, weights = rows
         return cls(
             gram(X, weights),
             class_sums(X, codes, classes, weights),
             class_weights(codes, classes, weights),
+            X.shape[1] if width is None else width,
         )
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.moments + other.moments, self.labels + other.labels, self.counts + other.counts
+        return replace(
+            self,
+            moments=self.moments + other.moments,
+            labels=self.labels + other.labels,
+            counts=self.counts + other.counts,
         )
 
-    def __sub__(self, other: Sums) -> Sums:
-        return Sums(
-            self.moments - other.moments, self.labels - other.labels, self.counts - other.counts
+    def without(self, other: Sums, kept: Codes) -> Sums:
+        """Take the rows of held-out classes away; keep the columns of the other classes."""
+        return replace(
+            self,
+            moments=self.moments - other.moments,
+            labels=self.labels[:, kept],
+            counts=self.counts[kept],
         )
 
     def metric(self, shrinkage: float | None) -> Array | None:
@@ -73,8 +84,8 @@ class Sums:
 
     @property
     def scale(self) -> float:
-        """The mean eigenvalue of XᵀX: the unit in which C is searched."""
-        return max(float(np.trace(self.moments)) / len(self.moments), np.finfo(float).tiny)
+        """The mean diagonal of XᵀX: the unit in which C is searched."""
+        return max(float(np.trace(self.moments)) / self.width, np.finfo(float).tiny)
 
 
 def semantic_scale(A: Array) -> float:
@@ -120,6 +131,7 @@ def choose(
     shrinkage: float | None = None,
     metric: Array | None = None,
     held: Rows | None = None,
+    width: int | None = None,
     folds: int = 5,
     seed: int = 0,
 ) -> Choice:
@@ -139,20 +151,22 @@ def choose(
         One metric for all folds instead.
     held : Rows, optional
         Rows on which a held-out class is judged, when they are not the rows to learn from.
+    width : int, optional
+        Columns of the features, when the rows are written in fewer.
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
     sums = []
     for part in parts:
         own = rows.of_classes(part)
-        sums.append(Sums.of(own.X, part[own.codes], classes, own.weights))
+        sums.append(Sums.of(own._replace(codes=part[own.codes]), classes, width))
     total = sums[0]
     for more in sums[1:]:
         total = total + more
 
     def fold(f: int) -> _Fold:
         judged = (rows if held is None else held).of_classes(parts[f])
-        return _Fold.of(judged, parts[f], total - sums[f], A, shrinkage, metric)
+        return _Fold.of(judged, parts[f], total, sums[f], A, shrinkage, metric)
 
     accuracy = sum(fold(f).accuracies(C, mu) for f in range(len(parts))) / len(parts)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
@@ -180,15 +194,16 @@ class _Fold:
         cls,
         held: Rows,
         part: Codes,
-        train: Sums,
+        total: Sums,
+        own: Sums,
         A: Array,
         shrinkage: float | None,
         metric: Array | None,
     ) -> _Fold:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        narrow = Sums(train.moments, train.labels[:, kept], train.counts[kept])
-        own = narrow.metric(shrinkage) if metric is None else metric
-        return cls(held, narrow, own, A[:, kept], A[:, part])
+        train = total.without(own, kept)
+        metric = train.metric(shrinkage) if metric is None else metric
+        return cls(held, train, metric, A[:, kept], A[:, part])
 
     def accuracies(self, C: Path, mu: Path) -> Array:
         """Return the per-class accuracy on the held-out classes for each pair of values."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize
-from scipy.special import log_softmax
+from scipy.special import softmax
 
 from unseen.numerics.rows import Codes
 
@@ -35,18 +35,27 @@ def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
 def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:
     """Return the T that makes softmax(scores / T) most likely, each class counting alike.
 
-    The negative log-likelihood is convex in 1/T, so a bounded search over log T finds the minimum.
+    Targets are smoothed as Platt's are: the true class of a class with n rows gets (n + 1)/(n + 2), the
+    others share the rest, so that separable rows have a finite temperature too. The loss is convex in 1/T;
+    its derivative has one root.
     """
-    scale = float(np.mean(scores.std(axis=1)))
-    if not scale > 0:
+    scale = float(np.mean(scores.std(axis=1, dtype=float)))
+    if not scale > 0 or classes < 2:
         return 1.0
+    S = scores.astype(float) / scale
     counts = np.bincount(codes, weights=weights, minlength=classes).astype(float)
     share = (1.0 if weights is None else weights) / counts[codes]
+    slack = 1.0 / (counts[codes] + 2.0)
+    own = np.take_along_axis(S, codes[:, None], axis=1).ravel()
+    wanted = (1 - slack) * own + slack * (S.sum(axis=1) - own) / (classes - 1)
 
-    def loss(log_t: float) -> float:
-        logp = log_softmax(scores / (scale * np.exp(log_t)), axis=1)
-        own = np.take_along_axis(logp, codes[:, None], axis=1).ravel()
-        return -float(own @ share)
+    def slope(log_beta: float) -> float:
+        expected = np.einsum("ij,ij->i", softmax(np.exp(log_beta) * S, axis=1), S)
+        return float((expected - wanted) @ share)
 
-    best = optimize.minimize_scalar(loss, bounds=(-7.0, 4.0), method="bounded")
-    return scale * float(np.exp(best.x))
+    low, high = -6.0, 12.0
+    if slope(low) >= 0:  # the scores say nothing about the classes
+        return scale * float(np.exp(-low))
+    if slope(high) <= 0:
+        return scale * float(np.exp(-high))
+    return scale * float(np.exp(-optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-13)))

@@ -50,7 +50,7 @@ def prototype_map(
     H = A.T @ weighted
     scale = max(float(np.trace(H)) / len(H), np.finfo(float).tiny)
     lam = ridge if absolute else ridge * scale
-    H[np.diag_indices_from(H)] += max(lam, np.finfo(float).eps * len(H) * scale)
+    H[np.diag_indices_from(H)] += max(lam, 1e-10 * scale)
     coef = linalg.solve(H, (sums - np.outer(mean, counts)).dot(A).T, assume_a="pos").T
     return PrototypeMap(coef, mean - coef @ center, lam)
 

@@ -62,6 +62,9 @@ class TransductiveClassifier(ZeroShotClassifier):
         """
         return self._fit_transductive(X, y, sample_weight, None)
 
+    def _marks_unlabelled(self) -> bool:
+        return True
+
     def _fit_transductive(self, X: Any, y: Any, sample_weight: Any, compress: Compress | None) -> Self:
         X, codes, weights = self._read(X, y, sample_weight)
         labelled = codes != UNLABELLED

@@ -68,8 +68,7 @@ class SelfPaced(TransductiveClassifier):
         selection: Any = "balanced",
         settle: int = 0,
     ) -> None:
-        self.semantics = semantics
-        self.candidates = candidates
+        super().__init__(semantics, candidates)
         self.estimator = estimator
         self.selection = selection
         self.settle = settle

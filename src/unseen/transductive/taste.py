@@ -138,7 +138,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         shrinkage = self._shrinkage()
         if compress is not None:
             if shrinkage is not None:
-                metric = Sums.of(rows.X, rows.codes, len(own), rows.weights).metric(shrinkage)
+                metric = Sums.of(rows, len(own)).metric(shrinkage)
             held, rows = rows, Rows(*compress(rows.X, rows.codes, len(own), rows.weights))
             shrinkage = None
         choice = self._choose_ridges(

@@ -1,0 +1,31 @@
+"""Every public estimator, once: the contract suites run over these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced
+
+INDUCTIVE: list[Any] = [PrototypeRidge(), ESZSL(), SJE(random_state=0), ASTE()]
+TRANSDUCTIVE: list[Any] = [TASTE(), SelfPaced(ESZSL()), FastTraining(TASTE())]
+ESTIMATORS: list[Any] = [
+    *INDUCTIVE,
+    *TRANSDUCTIVE,
+    ASTE(solver="sgd", max_iter=5, random_state=0),
+    FastTraining(ESZSL()),
+    FastTraining(ASTE()),
+    FastTraining(PrototypeRidge()),
+    FastTraining(SJE(random_state=0)),
+    SelfPaced(FastTraining(ESZSL())),
+    FastTraining(SelfPaced(PrototypeRidge())),
+    SelfPaced(SJE(random_state=0), selection="threshold"),
+]
+
+
+def name_of(estimator: Any) -> str:
+    """A short name for a test id: Fast(SelfPaced(ESZSL))."""
+    own = type(estimator).__name__
+    inner = getattr(estimator, "estimator", None)
+    if inner is not None:
+        return f"{own}({name_of(inner)})"
+    return own + ("-sgd" if getattr(estimator, "solver", "") == "sgd" else "")

@@ -1,0 +1,37 @@
+"""scikit-learn's own checks, over every estimator. A check that is expected to fail says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from estimators import ESTIMATORS, name_of
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+STOCHASTIC = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "a mini-batch draws rows by weight: weights and repetitions agree in expectation only"
+    ),
+}
+SEMI_SUPERVISED = {
+    "check_classifiers_classes": (
+        "its labels are -1 and 1, and -1 marks an unlabelled row; scikit-learn exempts its own "
+        "semi-supervised estimators by name"
+    ),
+}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    name = name_of(estimator)
+    reasons: dict[str, str] = {}
+    if name.removeprefix("SelfPaced(").startswith(("SJE", "ASTE-sgd")):
+        reasons |= STOCHASTIC
+    if "TASTE" in name or "SelfPaced" in name:
+        reasons |= SEMI_SUPERVISED
+    return reasons
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scikit_learn_check(estimator: Any, check: Any) -> None:
+    check(estimator)
