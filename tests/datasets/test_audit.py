@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unseen.datasets import audit, convert, simulate
+from unseen.datasets.arrays import read_mat
 from unseen.datasets.audit_checks import imagenet_classes, which_split
 from unseen.datasets.facts import AWA, benchmark_of, digest, split_name
 from unseen.semantics import ClassTable
@@ -137,6 +138,16 @@ def test_the_known_splits_are_told_apart_by_name():
     assert digest(["b", "A a"]) == digest(["a+a", "B"])
 
 
+@pytest.mark.parametrize("name", ["AWA1", "AWA2", "APY", "CUB", "SUN"])
+def test_the_facts_are_those_of_the_published_files(shared, name):
+    folder = shared(f"xlsa17/{name}")
+    held = read_mat(folder / "att_splits.mat")
+    benchmark = benchmark_of(held["allclasses_names"])
+    assert split_name(benchmark, (folder / "testclasses.txt").read_text().split()) == "PS"
+    sizes = tuple(held[n].size for n in ("trainval_loc", "test_seen_loc", "test_unseen_loc"))
+    assert benchmark.ps_rows[sum(sizes)] == sizes
+
+
 def test_unseen_classes_that_imagenet_knows(shared, real):
     folder = shared("xlsa17/AWA1")
     assert list(imagenet_classes(real(folder), None)) == []
@@ -195,6 +206,10 @@ def test_cub_labels_by_class_id(shared, real):
     place = cub.semantics.positions(cub.y)
     y = np.sort(cub.semantics.classes)[place]
     assert "labels-folders" in codes(replace(cub, y=y), "error")
+
+
+def test_too_few_classes_for_the_test_of_order_is_said(small):
+    assert "semantics-order-untested" in codes(small, "info")
 
 
 def test_constant_columns(made):

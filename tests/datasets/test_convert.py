@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unseen.datasets import convert, detect_layout, load_dataset
+from unseen.datasets import audit, convert, detect_layout, load_dataset
 from unseen.datasets.conversion import FOLDER_WRITERS, LAYOUTS
+from unseen.datasets.hdf5 import HDF5Rows
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 
@@ -127,6 +128,29 @@ def test_bad_arguments_are_named(small, tmp_path):
     convert(small, tmp_path / "x", "awa")
     with pytest.raises(DataError, match="takes no option 'colour'"):
         load_dataset(tmp_path / "x", colour="red")
+
+
+@pytest.mark.parametrize("layout", ["awa", "cub", "apy", "csv", "xlsa17"])
+def test_a_sidecar_that_does_not_fit_is_refused(small, tmp_path, layout):
+    convert(small, tmp_path / "x", layout)
+    path = tmp_path / "x" / "unseen.json"
+    path.write_text(path.read_text().replace('"unused"', '"unused", "another"'))
+    with pytest.raises(DataError, match=r"5 classes, but unseen\.json beside it 6"):
+        load_dataset(tmp_path / "x")
+
+
+def test_lazy_features_convert_and_audit_like_others(small, same, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    convert(small, tmp_path / "awa", "awa")
+    (tmp_path / "awa" / "features.npy").unlink()
+    with h5py.File(tmp_path / "awa" / "features.h5", "w") as file:
+        file.create_dataset("X", data=small.X, chunks=(5, 4), compression="gzip")
+    lazy = load_dataset(tmp_path / "awa")
+    assert isinstance(lazy.X, HDF5Rows)
+    for to in LAYOUTS:
+        convert(lazy, place(tmp_path / "out", to), to)
+        same(load_dataset(place(tmp_path / "out", to)), small)
+    assert audit(lazy).findings == audit(small).findings
 
 
 def test_half_precision_is_refused_for_matlab(small, tmp_path):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, safe_image_name
-from unseen.datasets.sidecar import Sidecar, read_sidecar
+from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import read_lines
 from unseen.datasets.tabular import read_table
 from unseen.exceptions import DataError
@@ -133,7 +133,7 @@ def _semantics(
         written = list(order)
         rows = np.concatenate([part.attributes for part in parts])
         vectors = np.stack([mean_of_class(rows[y == c]) for c in written])
-    names = native.class_names(written, sidecar)
+    names = class_names(written, sidecar, path)
     place = {name: i for i, name in enumerate(written)}
     strangers = set(y.tolist()) - set(place)
     if strangers:

@@ -23,6 +23,14 @@ def class_order(dataset: ZeroShotDataset, statistics: Statistics) -> Iterator[Fi
     """Class vectors in another order than the classes."""
     trained, means = statistics.trained, statistics.means
     if len(trained) < FEW:
+        yield Finding(
+            "info",
+            "semantics-order-untested",
+            f"{len(trained)} seen classes are too few to test whether vectors fit their classes; "
+            f"{FEW} are needed.",
+            "A wrong order of the class vectors would go unnoticed.",
+            "Compare a few vectors with their classes by eye.",
+        )
         return
     vectors = dataset.semantics.vectors.astype(np.float64)
     rank = rank_of_own_class(means, vectors[trained])

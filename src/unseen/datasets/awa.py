@@ -13,7 +13,7 @@ import numpy.typing as npt
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import DEFAULT_MAX_BYTES
-from unseen.datasets.sidecar import read_sidecar
+from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import one_based, read_numbered, unseen_class_split
 from unseen.exceptions import DataError
 
@@ -63,7 +63,7 @@ def load_awa(
     """
     folder = Path(folder)
     sidecar = read_sidecar(folder)
-    names = native.class_names(read_numbered(folder / "classes.txt"), sidecar)
+    names = class_names(read_numbered(folder / "classes.txt"), sidecar, folder)
     matrix = folder / f"predicate-matrix-{semantics}.txt"
     attributes = read_numbered(folder / "predicates.txt")
     vectors = native.read_class_matrix(matrix, len(names), len(attributes))

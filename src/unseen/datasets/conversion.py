@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unseen.datasets.apy import FILES as APY_FILES
 from unseen.datasets.apy import load_apy
 from unseen.datasets.arrays import ARRAY_SUFFIXES
@@ -20,7 +18,7 @@ from unseen.datasets.image_folder import load_image_folder
 from unseen.datasets.native import first_of
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import atomic_folder
-from unseen.datasets.sidecar import read_sidecar
+from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.table import load_table
 from unseen.datasets.write_native import write_apy, write_awa, write_cub
 from unseen.datasets.writers import (
@@ -137,9 +135,7 @@ def _load_table_folder(folder: PathLike, **options: Any) -> ZeroShotDataset:
     data = load_table(features, folder / CLASSES, name=folder.name, **options)
     if sidecar is None:
         return data
-    classes = np.array(sidecar.classes)
-    if len(classes) != len(data.semantics):
-        raise DataError(f"{folder}: unseen.json names {len(classes)} classes, {CLASSES} others.")
+    classes = class_names(data.semantics.classes.tolist(), sidecar, folder / CLASSES)
     vectors = data.semantics.vectors.astype(sidecar.semantics_dtype)
     return assemble(
         folder,

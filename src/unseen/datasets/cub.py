@@ -12,7 +12,7 @@ import numpy as np
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, safe_image_name
-from unseen.datasets.sidecar import read_sidecar
+from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import Index, read_numbered, unseen_class_split
 from unseen.exceptions import DataError
 
@@ -56,7 +56,7 @@ def load_cub(
     """
     folder = Path(folder)
     sidecar = read_sidecar(folder)
-    classes = native.class_names(read_numbered(folder / "classes.txt"), sidecar)
+    classes = class_names(read_numbered(folder / "classes.txt"), sidecar, folder)
     attributes_path = native.first_of(folder, ATTRIBUTES, "attribute names")
     attributes = read_numbered(attributes_path)
     matrix = native.first_of(folder, MATRICES, "class-attribute matrix")

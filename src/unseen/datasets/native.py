@@ -82,13 +82,6 @@ def read_class_matrix(path: Path, classes: int, attributes: int | None) -> Array
     return values
 
 
-def class_names(names: Sequence[str], sidecar: Sidecar | None) -> Array:
-    """Return the class names, as the sidecar spells them where the layout could not."""
-    if sidecar is not None and sidecar.classes and len(sidecar.classes) == len(names):
-        return np.array(sidecar.classes)
-    return np.array(names)
-
-
 def typed(values: Array, sidecar: Sidecar | None) -> Array:
     """Return class vectors in the type that was written."""
     return values if sidecar is None else values.astype(sidecar.semantics_dtype)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.safety import check_size, reading
 from unseen.exceptions import DataError
 
+Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 SIDECAR = "unseen.json"
@@ -56,6 +59,18 @@ def to_json(sidecar: Sidecar) -> str:
     """Return the sidecar as text."""
     held = {k: v for k, v in vars(sidecar).items() if v is not None}
     return json.dumps({"unseen": VERSION, **held}, indent=1, ensure_ascii=False)
+
+
+def class_names(names: Sequence[str], sidecar: Sidecar | None, path: PathLike) -> Array:
+    """Return the class names of a layout, as the sidecar spells them where there is one."""
+    if sidecar is None or sidecar.classes is None:
+        return np.array(names)
+    if len(sidecar.classes) != len(names):
+        raise DataError(
+            f"{path}: has {len(names)} classes, but {SIDECAR} beside it {len(sidecar.classes)}. "
+            "Convert the data again."
+        )
+    return np.array(sidecar.classes)
 
 
 def write_sidecar(folder: Path, sidecar: Sidecar) -> None:

@@ -141,10 +141,10 @@ def write_table(
     path: PathLike, columns: Sequence[str], text: dict[str, Sequence[str]], numbers: Array
 ) -> None:
     """Write a CSV that :func:`read_table` reads back bit for bit."""
-    digits = number_format(numbers)
+    pattern = ",".join([number_format(numbers)] * len(columns))
     with Path(path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*text, *columns])
         for row, values in enumerate(numbers):
-            cells = [digits % value for value in values.tolist()]
+            cells = (pattern % tuple(values.tolist())).split(",") if columns else []
             writer.writerow([*(names[row] for names in text.values()), *cells])

@@ -20,7 +20,7 @@ from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_mat
 from unseen.datasets.facts import standard_unseen
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import DEFAULT_MAX_BYTES
-from unseen.datasets.sidecar import Sidecar, read_sidecar
+from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import PARTS, Index, one_based, read_class_list, unseen_class_split
 from unseen.exceptions import DataError
 
@@ -147,9 +147,7 @@ def _classes(splits: Mapping[str, Any], path: Path, sidecar: Sidecar | None) -> 
     names = _need(splits, "allclasses_names", path)
     if not isinstance(names, list) or not all(n.strip() for n in names):
         raise DataError(f"{path}: 'allclasses_names' must be a cell of class names, none empty.")
-    if sidecar and sidecar.classes and len(sidecar.classes) == len(names):
-        return np.array(sidecar.classes)
-    return np.array(names)
+    return class_names(names, sidecar, path)
 
 
 def _labels(held: Mapping[str, Any], path: Path, classes: int, rows: int) -> Index:
