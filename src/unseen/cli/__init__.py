@@ -1,0 +1,56 @@
+"""The command ``unseen``: parse, call, print. What it does lives in the packages below."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+import unseen
+from unseen.cli import datasets, demo
+
+app = typer.Typer(
+    help="Recognise classes that nobody has labelled.",
+    epilog="Start with: unseen demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(datasets.app, name="datasets")
+app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"unseen {unseen.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error (or UNSEEN_DEBUG=1).")
+    ] = False,
+) -> None:
+    """Recognise classes that nobody has labelled."""
+    if debug:
+        os.environ["UNSEEN_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command; what is wrong with the input is one line, and exit code 2."""
+    try:
+        app()
+    except (ValueError, OSError) as error:  # DataError is a ValueError
+        if os.environ.get("UNSEEN_DEBUG", "0") not in ("", "0"):
+            raise
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,209 @@
+"""``unseen demo``: learn from printed letters, recognise handwritten digits that were never seen."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+import unseen
+from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge
+from unseen.cli.files import whole_file
+from unseen.datasets.record import ZeroShotDataset
+from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
+
+FLAGSHIP = getattr(unseen, "SelfPacedPrototypes", None)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table, before it is run."""
+
+    name: str
+    estimator: Any
+    transductive: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row of the table: per-class top-1 accuracies from 0 to 1, and the seconds of ``fit``."""
+
+    method: str
+    transductive: bool
+    unseen_among_unseen: float
+    seen_among_all: float
+    unseen_among_all: float
+    harmonic: float
+    seconds: float
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("out/demo"),
+    seed: Annotated[int, typer.Option(help="For the methods that draw at random (SJE).")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
+) -> None:
+    """Learn from printed letters, then recognise handwritten digits that were never seen.
+
+    Fits the five methods and their Fast- forms on the embedded data set, shows one table, and writes
+    a picture of confident and wrong digits, and the table as CSV and JSON.
+    """
+    from unseen.cli.demo_picture import draw
+    from unseen.datasets import load_letters_to_digits
+
+    data = load_letters_to_digits()
+    todo = methods(data.semantics, seed)
+    results, shown = [], None
+    with _progress() as bar:
+        task = bar.add_task("", total=len(todo))
+        for method, model, result in run(todo, data):
+            bar.update(task, advance=1, description=method.name)
+            results.append(result)
+            if not isinstance(model, FastTraining):  # the last one is shown: the best of the library
+                shown = method.name, model
+    report = _report(data, results, seed)
+    paths = _write(out, report, results)
+    if shown is not None:
+        name, model = shown
+        with whole_file(out / "digits.png") as temporary:
+            draw(temporary, name, model.set_params(candidates="unseen"), data)
+        paths.insert(0, out / "digits.png")
+    if as_json:
+        typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(_table(data, results))
+    console.print(_explanation(data), style="dim", highlight=False)
+    console.print("\nwrote " + ", ".join(str(path) for path in paths), soft_wrap=True, highlight=False)
+
+
+def methods(semantics: object, seed: int) -> list[Method]:
+    """Return the five methods, each followed by its Fast- form, and the flagship last."""
+    plain = [
+        Method("PrototypeRidge", PrototypeRidge(semantics), False),
+        Method("ESZSL", ESZSL(semantics), False),
+        Method("SJE", SJE(semantics, random_state=seed), False),
+        Method("ASTE", ASTE(semantics), False),
+        Method("TASTE", TASTE(semantics), True),
+    ]
+    rows = []
+    for method in plain:
+        fast = FastTraining(method.estimator)
+        rows += [method, Method(f"Fast-{method.name}", fast, method.transductive)]
+    if FLAGSHIP is not None:
+        rows.append(Method("SelfPacedPrototypes", FLAGSHIP(semantics), True))
+    return rows
+
+
+def run(todo: list[Method], data: ZeroShotDataset) -> Iterator[tuple[Method, Any, Result]]:
+    """Fit and measure one method after the other; only ``fit`` is timed."""
+    labelled = data.X[data.train], data.y[data.train]
+    pool = data.transductive()
+    test = np.concatenate([data.test_seen, data.test_unseen])
+    for method in todo:
+        model = method.estimator
+        # One thread: these matrices are so small that more threads only wait for each other.
+        with threadpool_limits(limits=1):
+            start = time.perf_counter()
+            model.fit(*(pool if method.transductive else labelled))
+            seconds = time.perf_counter() - start
+            among_unseen = model.set_params(candidates="unseen").predict(data.X[data.test_unseen])
+            among_all = model.set_params(candidates="all").predict(data.X[test])
+        zero_shot = per_class_accuracy(data.y[data.test_unseen], among_unseen)
+        generalised = seen_unseen_harmonic(data.y[test], among_all, data.seen_classes)
+        yield (
+            method,
+            model,
+            Result(method.name, method.transductive, zero_shot, *generalised, seconds),
+        )
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("learning"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.description}"),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def _table(data: ZeroShotDataset, results: list[Result]) -> Table:
+    table = Table(
+        title=f"{data.name} · {data.features}",
+        title_style="bold",
+        title_justify="left",
+        header_style="bold",
+    )
+    table.add_column("method", vertical="bottom")
+    for column in (
+        "unseen\namong\nunseen",
+        "seen\namong\nall",
+        "unseen\namong\nall",
+        "harmonic\nmean of\nboth",
+        "fit,\nseconds",
+    ):
+        table.add_column(column, justify="right", vertical="bottom")
+    names = ("unseen_among_unseen", "seen_among_all", "unseen_among_all", "harmonic")
+    best = {name: max(getattr(r, name) for r in results) for name in names}
+    for place, r in enumerate(results):
+        cells = [
+            f"[bold]{100 * getattr(r, n):.1f}[/]"
+            if getattr(r, n) == best[n]
+            else f"{100 * getattr(r, n):.1f}"
+            for n in names
+        ]
+        last_of_pair = place + 1 < len(results) and not results[place + 1].method.startswith("Fast-")
+        table.add_row(
+            r.method + (" *" if r.transductive else ""),
+            *cells,
+            f"{r.seconds:.2f}",
+            end_section=last_of_pair,
+        )
+    return table
+
+
+def _explanation(data: ZeroShotDataset) -> str:
+    return (
+        "Per-class top-1 in %. Unseen: handwritten digits. Seen: held-out letters.\n"
+        f"All: {len(data.semantics)} classes, digits and letters. "
+        "* learns from unlabelled digits as well."
+    )
+
+
+def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> dict[str, Any]:
+    return {
+        "command": "unseen demo",
+        "version": unseen.__version__,
+        "seed": seed,
+        "dataset": data.name,
+        "features": data.features,
+        "metric": "per-class top-1",
+        "provenance": data.provenance,
+        "results": [asdict(r) for r in results],
+    }
+
+
+def _write(out: Path, report: dict[str, Any], results: list[Result]) -> list[Path]:
+    with whole_file(out / "table.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Result)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(r) for r in results)
+    with whole_file(out / "table.json") as path:
+        text = json.dumps(report, indent=1, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
+    return [out / "table.csv", out / "table.json"]
