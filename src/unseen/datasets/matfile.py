@@ -20,14 +20,14 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from unseen.datasets.mattext import MATRIX, read_flags, read_tag, text_or_cell
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]
 
-_MATRIX, _COMPRESSED = 14, 15
-_CELL, _CHAR = 1, 4
-# storage type of an element -> dtype; 16 to 18 are UTF-8, UTF-16 and UTF-32 text
+_COMPRESSED = 15
+# storage type of an element -> dtype
 _STORED = {
     1: "i1",
     2: "u1",
@@ -40,7 +40,6 @@ _STORED = {
     12: "i8",
     13: "u8",
 }
-_TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 # class of an array -> dtype
 _CLASS = {
     6: "f8",
@@ -53,13 +52,6 @@ _CLASS = {
     13: "u4",
     14: "i8",
     15: "u8",
-}
-_OTHER = {
-    2: "a struct",
-    3: "an object",
-    5: "a sparse matrix",
-    16: "a function",
-    17: "an opaque object",
 }
 _CHUNK = 1 << 18
 
@@ -201,7 +193,7 @@ def _variable(
             raise DataError(f"{length:,} compressed bytes cannot hold the {inner:,} it claims")
     else:
         source, inner = _Plain(file, length), length
-    if kind != _MATRIX:
+    if kind != MATRIX:
         raise DataError(f"holds an element of type {kind}, not an array")
     header = _header(source, order, inner)
     if names is not None and header.name not in names:
@@ -211,7 +203,7 @@ def _variable(
         value: Any = _numbers(source, header, order, inner - header.consumed)
     else:
         rest = _take(source, inner - header.consumed)
-        value = _text_or_cell(rest, header, order)
+        value = text_or_cell(rest, header.kind, header.shape, header.name, order)
     source.close()
     return header.name, value
 
@@ -222,20 +214,12 @@ def _take(source: _Plain | _Inflated, size: int) -> bytes:
     return bytes(buffer)
 
 
-def _tag(data: bytes, order: str) -> tuple[int, int, bool]:
-    """Return the type, the length, and whether the data stands inside the tag."""
-    first, length = struct.unpack(order + "II", data)
-    if first >> 16:
-        return first & 0xFFFF, first >> 16, True
-    return first, length, False
-
-
 def _header(source: _Plain | _Inflated, order: str, size: int) -> _Header:
     """Read the flags, the shape and the name of an array of ``size`` bytes."""
     if size < 40:
         raise DataError("the array is too short for its header")
     start = _take(source, 24)
-    kind, is_complex = _flags(start[:16], order)
+    kind, is_complex = read_flags(start[:16], order)
     rank_bytes = struct.unpack(order + "II", start[16:24])
     if rank_bytes[0] != 5 or not 8 <= rank_bytes[1] <= 128 or rank_bytes[1] % 4:
         raise DataError("the shape of the array is damaged")
@@ -244,7 +228,7 @@ def _header(source: _Plain | _Inflated, order: str, size: int) -> _Header:
         raise DataError("the array is too short for its shape")
     shape = struct.unpack(f"{order}{rank_bytes[1] // 4}i", _take(source, padded)[: rank_bytes[1]])
     tag = _take(source, 8)
-    kind_of_name, length, small = _tag(tag, order)
+    kind_of_name, length, small = read_tag(tag, order)
     consumed = 24 + padded + 8
     if kind_of_name != 1 or (small and length > 4) or consumed + length > size or length > 4096:
         raise DataError("the name of the array is damaged")
@@ -259,13 +243,6 @@ def _header(source: _Plain | _Inflated, order: str, size: int) -> _Header:
     return _Header(kind, is_complex, shape, name.decode("latin-1"), consumed)
 
 
-def _flags(data: bytes, order: str) -> tuple[int, bool]:
-    kind, length, flags, _ = struct.unpack(order + "IIII", data)
-    if kind != 6 or length != 8:
-        raise DataError("the flags of the array are damaged")
-    return flags & 0xFF, bool(flags & 0x0800)
-
-
 def _numbers(source: _Plain | _Inflated, header: _Header, order: str, left: int) -> Array:
     """Read a numeric array straight into the memory that is returned."""
     if header.complex:
@@ -273,7 +250,7 @@ def _numbers(source: _Plain | _Inflated, header: _Header, order: str, left: int)
     if left < 8:
         raise DataError(f"{header.name!r} has no data")
     tag = _take(source, 8)
-    kind, length, small = _tag(tag, order)
+    kind, length, small = read_tag(tag, order)
     stored = _STORED.get(kind)
     if stored is None:
         raise DataError(f"{header.name!r} is stored as type {kind}, which is not a number")
@@ -292,70 +269,3 @@ def _numbers(source: _Plain | _Inflated, header: _Header, order: str, left: int)
             _take(source, min(-length % 8, left - 8 - length))
     wanted = np.dtype(_CLASS[header.kind])  # MATLAB stores whole doubles in fewer bytes
     return data.astype(wanted, copy=False).reshape(header.shape, order="F")
-
-
-def _text_or_cell(data: bytes, header: _Header, order: str) -> str | list[str]:
-    if header.kind == _CHAR:
-        return _text(data, 0, len(data), header.shape, order)
-    if header.kind == _CELL:
-        return _cell(data, header, order)
-    what = _OTHER.get(header.kind, f"of class {header.kind}")
-    raise DataError(f"{header.name!r} is {what}; numbers, text or a cell of text are read here")
-
-
-def _text(data: bytes, at: int, end: int, shape: tuple[int, ...], order: str) -> str | list[str]:
-    """Decode a row of characters to a string, a matrix of them to one string a row."""
-    if end - at < 8:
-        if math.prod(shape) == 0:
-            return ""
-        raise DataError("a text has no data")
-    kind, length, small = _tag(data[at : at + 8], order)
-    start = at + (4 if small else 8)
-    if kind not in _TEXT or (small and length > 4) or start + length > end:
-        raise DataError("a text is damaged")
-    encoding = _TEXT[kind]
-    if encoding in ("utf-16", "utf-32"):
-        encoding += "-le" if order == "<" else "-be"
-    characters = data[start : start + length].decode(encoding)
-    if "\x00" in characters:
-        raise DataError("a text holds a NUL character")
-    if len(shape) == 2 and min(shape) <= 1:
-        return characters
-    if len(shape) != 2 or len(characters) != math.prod(shape):
-        raise DataError(f"a text of shape {shape} has {len(characters)} characters")
-    rows = np.array(list(characters)).reshape(shape, order="F")
-    return ["".join(row).rstrip() for row in rows.tolist()]
-
-
-def _cell(data: bytes, header: _Header, order: str) -> list[str]:
-    """Read a cell whose every element is a row of text."""
-    count = math.prod(header.shape)
-    if count * 48 > len(data):
-        raise DataError(f"{header.name!r} has {count:,} cells in {len(data):,} bytes")
-    values: list[str] = []
-    at = 0
-    for index in range(count):
-        try:
-            value, at = _cell_text(data, at, order)
-        except (DataError, struct.error, UnicodeError) as error:
-            raise DataError(f"{header.name!r}, cell {index + 1}: {error}") from None
-        values.append(value)
-    return values
-
-
-def _cell_text(data: bytes, at: int, order: str) -> tuple[str, int]:
-    """Return the text of the cell at this byte, and where the next one starts."""
-    kind, length = struct.unpack_from(order + "II", data, at)
-    end = at + 8 + length
-    if kind != _MATRIX or end > len(data) or length < 40:
-        raise DataError("is not an array")
-    array_kind, _ = _flags(data[at + 8 : at + 24], order)
-    shape_kind, shape_size, rows, columns = struct.unpack_from(order + "IIii", data, at + 24)
-    if array_kind != _CHAR or (shape_kind, shape_size) != (5, 8):
-        raise DataError("is not a text")
-    _, name_size, small = _tag(data[at + 40 : at + 48], order)
-    start = at + 48 + (0 if small else -(-name_size // 8) * 8)
-    value = _text(data, start, end, (rows, columns), order)
-    if not isinstance(value, str):
-        raise DataError("is a matrix of text, not one row")
-    return value, end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]
 
-_LOG = logging.getLogger(__name__)
 _LINE_BREAKS = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 _MAT5_LIMIT = 2**31 - 2**16
 FEATURES, CLASSES, SPLIT, LABELS = "features", "classes.csv", "split.csv", "labels.csv"
