@@ -1,0 +1,50 @@
+# Everything runs from a virtual environment in .venv, made on first use. Needs Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test study bench-speed clean
+
+help:
+	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
+	@echo "make test    lint, types, import directions, tests and doctests"
+	@echo "make study   the tests that take minutes"
+	@echo "make setup   only create .venv and install into it"
+	@echo "make clean   remove what the others made"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and \
+	  f"unseen needs Python 3.11 or newer, and this is {v}. Name another: make PYTHON=python3.12 demo")'
+	@echo "Setting up .venv (about a minute, only now) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	@touch $(STAMP)
+
+demo: setup
+	@$(BIN)/unseen demo
+
+test: setup
+	@echo "ruff: style";           $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@echo "mypy: types";           $(BIN)/mypy --no-error-summary
+	@echo "lint-imports: layers";  $(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+	@echo "pytest: tests, doctests, README, examples"
+	@$(BIN)/pytest -q -m "not slow"
+
+study: setup
+	@$(BIN)/pytest -q -m slow
+
+ifneq ($(wildcard benchmarks/speed.py),)
+bench-speed: setup
+	@$(BIN)/python benchmarks/speed.py
+endif
+
+clean:
+	@rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true
