@@ -23,8 +23,8 @@ $(STAMP): pyproject.toml constraints.txt
 	  f"unseen needs Python 3.11 or newer, and this is {v}. Name another: make PYTHON=python3.12 demo")'
 	@echo "Setting up .venv (about a minute, only now) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	@$(BIN)/python -m pip install -qq --upgrade --constraint constraints.txt pip
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[test]"
 	@touch $(STAMP)
 
 demo: setup

@@ -1,0 +1,25 @@
+"""Transduction: learn from unlabelled rows too, and read the history of what was trusted when.
+
+Run it with: python examples/transduction.py
+"""
+
+from unseen import ESZSL, TASTE, SelfPaced
+from unseen.datasets import load_letters_to_digits
+
+data = load_letters_to_digits()
+digits, truth = data.X[data.test_unseen], data.y[data.test_unseen]
+
+# One X: rows of letters with their labels, then the digits, marked None. Integer labels use -1.
+X, y = data.transductive()
+print(f"{len(X)} rows, {sum(label is None for label in y)} of them unlabelled")
+
+# Any estimator learns from its own trusted predictions when it is wrapped in SelfPaced.
+for model in (ESZSL(data.semantics), SelfPaced(ESZSL(data.semantics)), TASTE(data.semantics)):
+    model.fit(X, y)
+    print(f"{type(model).__name__:>10}: {model.score(digits, truth):.1%} of the digits")
+
+# transduction_ holds a label for every row of X, history_ one line for each round.
+print("labels of the first unlabelled rows:", *model.transduction_[len(data.train) :][:10])
+print("round  trusted  classes  changed")
+for entry in model.history_:
+    print(f"{entry.round:5}  {entry.selected:7}  {entry.classes_covered:7}  {entry.changed:7.1%}")

@@ -1,0 +1,68 @@
+"""What the README and the guide promise: code blocks run as printed, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import unseen
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    ROOT / name
+    for name in ("README.md", "CONTRIBUTING.md", "docs/index.md", "docs/guide/estimators.md")
+]
+
+
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_python_blocks_run_as_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, block in enumerate(python_blocks(page), start=1):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def test_the_first_example_has_ten_lines(capsys):
+    block = python_blocks(ROOT / "README.md")[0]
+    assert len([line for line in block.splitlines() if line.strip()]) == 10
+    exec(compile(block, "README.md", "exec"), {})
+    inductive, transductive = (
+        int(found) for found in re.findall(r"^(\d+)%", capsys.readouterr().out, re.M)
+    )
+    assert inductive >= 58
+    assert transductive >= 70
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_estimator_is_in_the_table_and_in_the_guide():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guide/estimators.md").read_text(encoding="utf-8")
+    for name in unseen.__all__:
+        if name != "ClassTable":
+            assert f"`{name}" in readme, name
+            assert re.search(rf"^## .*{name}", guide, re.M), name
+
+
+def test_commands_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in re.findall(r"^make (\S+)", readme, re.M):
+        assert re.search(rf"^{command}:", makefile, re.M), command
+
+
+def test_the_record_agrees_on_the_version():
+    assert f"version: {unseen.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{unseen.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
