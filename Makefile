@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+CODE := src tests examples benchmarks
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -31,7 +32,7 @@ demo: setup
 	@$(BIN)/unseen demo
 
 test: setup
-	@echo "ruff: style";           $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@echo "ruff: style";           $(BIN)/ruff check --quiet $(CODE) && $(BIN)/ruff format --quiet --check $(CODE)
 	@echo "mypy: types";           $(BIN)/mypy --no-error-summary
 	@echo "lint-imports: layers";  $(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 	@echo "pytest: tests, doctests, README, examples"
