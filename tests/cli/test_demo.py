@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 import unseen.cli
 from unseen.cli import app, main
 from unseen.cli.demo import FLAGSHIP, methods
+from unseen.cli.demo import run as run_methods
 from unseen.cli.files import whole_file
+from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
 
 NAMES = [
@@ -112,6 +114,24 @@ def test_json_goes_to_stdout(run, tmp_path, monkeypatch):
     )
     result = run("demo", "--json", "--out", tmp_path / "x")
     assert [r["method"] for r in json.loads(result.stdout)["results"]] == ["SJE"]
+
+
+def test_every_method_is_asked_from_the_same_start():
+    semantics = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}
+    data = ZeroShotDataset(
+        X=np.array([[1.0, 0.1], [0.9, 0.0], [0.1, 1.0], [0.8, 0.9]] * 2),
+        y=np.array(["a", "a", "b", "c"] * 2),
+        semantics=semantics,
+        train=[0, 1, 2, 4],
+        test_seen=[5, 6],
+        test_unseen=[3, 7],
+    )
+    todo = [m for m in methods(semantics, 0) if "TASTE" in m.name]
+    for method, model, result in run_methods(todo, data):
+        assert method.estimator.get_params()["candidates"] in ("unseen", None)
+        assert not hasattr(method.estimator, "seen_classes_")
+        assert set(model.transduction_[len(data.train) :]) == {"c"}  # the pool was asked for unseen
+        assert result.unseen_among_unseen == 1.0
 
 
 def test_the_seed_reaches_what_draws_at_random():

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import unseen
@@ -56,8 +57,7 @@ def demo(
 ) -> None:
     """Learn from printed letters, then recognise handwritten digits that were never seen.
 
-    Fits the five methods and their Fast- forms on the embedded data set, shows one table, and writes
-    a picture of confident and wrong digits, and the table as CSV and JSON.
+    Shows one table, and writes it with a picture of confident and wrong digits.
     """
     from unseen.cli.demo_picture import draw
     from unseen.datasets import load_letters_to_digits
@@ -112,7 +112,7 @@ def run(todo: list[Method], data: ZeroShotDataset) -> Iterator[tuple[Method, Any
     pool = data.transductive()
     test = np.concatenate([data.test_seen, data.test_unseen])
     for method in todo:
-        model = method.estimator
+        model = clone(method.estimator)
         # One thread: these matrices are so small that more threads only wait for each other.
         with threadpool_limits(limits=1):
             start = time.perf_counter()
