@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 import unseen.cli
 from unseen.cli import app, main
-from unseen.cli.demo import FLAGSHIP, methods
-from unseen.cli.demo import run as run_methods
+from unseen.cli.demo import FLAGSHIP, measure, methods
 from unseen.cli.files import whole_file
 from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
@@ -126,8 +125,8 @@ def test_every_method_is_asked_from_the_same_start():
         test_seen=[5, 6],
         test_unseen=[3, 7],
     )
-    todo = [m for m in methods(semantics, 0) if "TASTE" in m.name]
-    for method, model, result in run_methods(todo, data):
+    for method in (m for m in methods(semantics, 0) if "TASTE" in m.name):
+        model, result = measure(method, data)
         assert method.estimator.get_params()["candidates"] in ("unseen", None)
         assert not hasattr(method.estimator, "seen_classes_")
         assert set(model.transduction_[len(data.train) :]) == {"c"}  # the pool was asked for unseen

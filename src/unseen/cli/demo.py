@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,10 +66,12 @@ def demo(
     results, shown = [], None
     with _progress() as bar:
         task = bar.add_task("", total=len(todo))
-        for method, model, result in run(todo, data):
-            bar.update(task, advance=1, description=method.name)
+        for method in todo:
+            bar.update(task, description=method.name)
+            model, result = measure(method, data)
+            bar.update(task, advance=1)
             results.append(result)
-            if not isinstance(model, FastTraining):  # the last one is shown: the best of the library
+            if not isinstance(model, FastTraining):  # the picture shows the last of these
                 shown = method.name, model
     report = _report(data, results, seed)
     paths = _write(out, report, results)
@@ -106,27 +107,21 @@ def methods(semantics: object, seed: int) -> list[Method]:
     return rows
 
 
-def run(todo: list[Method], data: ZeroShotDataset) -> Iterator[tuple[Method, Any, Result]]:
-    """Fit and measure one method after the other; only ``fit`` is timed."""
-    labelled = data.X[data.train], data.y[data.train]
-    pool = data.transductive()
+def measure(method: Method, data: ZeroShotDataset) -> tuple[Any, Result]:
+    """Fit a clone and measure it; only ``fit`` is timed."""
+    model = clone(method.estimator)
+    X, y = data.transductive() if method.transductive else (data.X[data.train], data.y[data.train])
     test = np.concatenate([data.test_seen, data.test_unseen])
-    for method in todo:
-        model = clone(method.estimator)
-        # One thread: these matrices are so small that more threads only wait for each other.
-        with threadpool_limits(limits=1):
-            start = time.perf_counter()
-            model.fit(*(pool if method.transductive else labelled))
-            seconds = time.perf_counter() - start
-            among_unseen = model.set_params(candidates="unseen").predict(data.X[data.test_unseen])
-            among_all = model.set_params(candidates="all").predict(data.X[test])
-        zero_shot = per_class_accuracy(data.y[data.test_unseen], among_unseen)
-        generalised = seen_unseen_harmonic(data.y[test], among_all, data.seen_classes)
-        yield (
-            method,
-            model,
-            Result(method.name, method.transductive, zero_shot, *generalised, seconds),
-        )
+    # One thread: these matrices are so small that more threads only wait for each other.
+    with threadpool_limits(limits=1):
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
+        among_unseen = model.set_params(candidates="unseen").predict(data.X[data.test_unseen])
+        among_all = model.set_params(candidates="all").predict(data.X[test])
+    zero_shot = per_class_accuracy(data.y[data.test_unseen], among_unseen)
+    generalised = seen_unseen_harmonic(data.y[test], among_all, data.seen_classes)
+    return model, Result(method.name, method.transductive, zero_shot, *generalised, seconds)
 
 
 def _progress() -> Progress:
