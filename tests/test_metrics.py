@@ -149,8 +149,10 @@ def test_two_candidates_may_come_as_one_column():
 
 
 def test_what_cannot_be_measured_is_refused():
-    with pytest.raises(ValueError, match="no label could agree"):
+    with pytest.raises(ValueError, match="strings but y_pred holds numbers: they cannot"):
         metrics.per_class_accuracy(["1", "2"], [1, 2])
+    with pytest.raises(ValueError, match="a prediction for every row"):
+        metrics.per_class_accuracy(["a", "b"], np.array(["a", None], dtype=object))
     with pytest.raises(ValueError, match="nothing to measure"):
         metrics.per_class_accuracy([-1, -1], [1, 2])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -106,12 +106,8 @@ def top_k_accuracy(y_true: Any, scores: Any, classes: Any, k: int = 5) -> float:
 def seen_unseen_harmonic(y_true: Any, y_pred: Any, seen_classes: Collection[Any]) -> SeenUnseen:
     """Return per-class accuracy on seen and on unseen classes, and their harmonic mean.
 
-    It belongs to the generalised setting: predict with ``candidates="all"``.
-
-    Parameters
-    ----------
-    seen_classes : labels
-        The classes that training saw: the estimator's ``seen_classes_``.
+    It belongs to the generalised setting: predict with ``candidates="all"``. ``seen_classes`` are the
+    classes that training saw, the estimator's ``seen_classes_``.
 
     Examples
     --------
@@ -173,10 +169,7 @@ def ausuc(y_true: Any, scores: Any, classes: Any, seen_classes: Collection[Any])
 def confusion(y_true: Any, y_pred: Any, classes: Any = None) -> Confusion:
     """Count how often rows of each class were given each class.
 
-    Parameters
-    ----------
-    classes : labels, optional
-        Rows and columns of the table, in this order; by default every label that occurs, sorted.
+    ``classes`` orders the rows and columns; by default they are all labels that occur, sorted.
 
     Examples
     --------
@@ -204,11 +197,13 @@ def _compare(y_true: Any, y_pred: Any) -> tuple[Array, Codes, Array]:
     predicted = np.asarray(column_or_1d(y_pred))
     if predicted.dtype == object:
         predicted = np.array(predicted.tolist())
-    if (classes.dtype.kind in "US") != (predicted.dtype.kind in "US"):
-        kinds = {True: "strings", False: "numbers"}
+    kinds = ["strings" if a.dtype.kind in "US" else "numbers" for a in (classes, predicted)]
+    if predicted.dtype == object:
+        kinds[1] = "labels of several types, or none"
+    if kinds[0] != kinds[1]:
         raise ValueError(
-            f"y_true holds {kinds[classes.dtype.kind in 'US']} but y_pred holds "
-            f"{kinds[predicted.dtype.kind in 'US']}: no label could agree. Give both one type."
+            f"y_true holds {kinds[0]} but y_pred holds {kinds[1]}: they cannot be compared. Give both "
+            "one type, and a prediction for every row."
         )
     labelled = codes != UNLABELLED
     return classes, codes[labelled], predicted[labelled]
