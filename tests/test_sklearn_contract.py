@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from estimators import ESTIMATORS, name_of
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimators import ESTIMATORS, name_of
 
 STOCHASTIC = {
     "check_sample_weight_equivalence_on_dense_data": (

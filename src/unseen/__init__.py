@@ -1,5 +1,6 @@
 """unseen: recognise classes that nobody has labelled."""
 
+from unseen.exceptions import AdaptationWarning, DataError
 from unseen.fast import FastTraining
 from unseen.inductive import ASTE, ESZSL, SJE, PrototypeRidge
 from unseen.semantics import ClassTable
@@ -10,7 +11,9 @@ __all__ = [
     "ESZSL",
     "SJE",
     "TASTE",
+    "AdaptationWarning",
     "ClassTable",
+    "DataError",
     "FastTraining",
     "PrototypeRidge",
     "SelfPaced",

@@ -6,3 +6,7 @@ class DataError(ValueError):
 
     The message names the file, the place in it, what was found there, and the remedy.
     """
+
+
+class AdaptationWarning(UserWarning):
+    """A transductive method expected to do harm, and kept its inductive answer instead."""

@@ -55,7 +55,7 @@ class ClassTable(Mapping[Hashable, Array]):
         if len(self._position) < len(self.classes):
             names, counts = np.unique(self.classes, return_counts=True)
             raise ValueError(
-                f"semantics names the class {names[counts > 1][0]!r} more than once. "
+                f"semantics names the class {names[counts > 1][0].item()!r} more than once. "
                 "Keep one vector for each class."
             )
 

@@ -52,9 +52,7 @@ def data(quick_print) -> ZeroShotDataset:
 
 
 def same(a: ZeroShotDataset, b: ZeroShotDataset) -> bool:
-    return (
-        np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y) and bool(a.semantics == b.semantics)
-    )
+    return np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y) and bool(a.semantics == b.semantics)
 
 
 def test_printing_is_deterministic_and_leaves_the_global_generator_alone(printed):
@@ -116,8 +114,7 @@ def test_no_letter_kept_is_a_twin_in_any_font():
     }
     centre = np.mean([g.mean(axis=0) for g in glyphs.values()], axis=0)
     unit = {
-        c: (g - centre) / np.linalg.norm(g - centre, axis=1, keepdims=True)
-        for c, g in glyphs.items()
+        c: (g - centre) / np.linalg.norm(g - centre, axis=1, keepdims=True) for c, g in glyphs.items()
     }
     digits = np.stack([unit[d] for d in DIGITS])
     # the fonts are in one order, and a letter lacks only those that hold Latin alone

@@ -31,8 +31,8 @@ class PrototypeRidge(ZeroShotClassifier):
 
     Y. Shigeto, I. Suzuki, K. Hara, M. Shimbo and Y. Matsumoto, "Ridge regression, hubness, and
     zero-shot learning", ECML-PKDD 2015 (LR in the paper on ASTE). Regressing from semantics to
-    features, not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b; λ is
-    chosen on class-wise folds in scale-free units unless it is given.
+    features, not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b;
+    λ is chosen on class-wise folds in scale-free units unless it is given.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
@@ -101,6 +101,8 @@ class Choice:
     mu: float
     temperature: float | None
     """Fitted on the scores of held-out classes; None when there were no folds."""
+    evenness: tuple[float, float] | None
+    """How evenly held-out rows are predicted when all candidates are among them, and when half are."""
     sums: Sums
     """Over all rows, for the fit that follows."""
 
@@ -170,11 +172,14 @@ def choose(
 
     accuracy = sum(fold(f).accuracies(C, mu) for f in range(len(parts))) / len(parts)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
-    logs = [np.log(fold(f).temperature(C, i, mu, j)) for f in range(len(parts))]
+    log_temperature, full, half = np.mean(
+        [fold(f).judge(C, i, mu, j) for f in range(len(parts))], axis=0
+    )
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(np.mean(logs))),
+        float(np.exp(log_temperature)),
+        (float(full), float(half)),
         total,
     )
 
@@ -218,11 +223,16 @@ class _Fold:
                 out[i, j] = np.nanmean(per_class_accuracy(codes, hits, classes, weights))
         return out
 
-    def temperature(self, C: Path, i: int, mu: Path, j: int) -> float:
-        """Fit the temperature of probabilities on the held-out rows."""
+    def judge(self, C: Path, i: int, mu: Path, j: int) -> tuple[float, float, float]:
+        """Return the log-temperature of the held-out rows, and their evenness, all and by halves."""
         partial = self._embed(C.at(i, 2 * self.train.scale))
         scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
-        return fit_temperature(scores, self.held.codes, self.unseen.shape[1], self.held.weights)
+        _, codes, weights = self.held
+        classes = self.unseen.shape[1]
+        predicted = scores.argmax(axis=1)
+        halves = [evenness(predicted[codes % 2 == side], classes) for side in (0, 1)]
+        temperature = fit_temperature(scores, codes, classes, weights)
+        return float(np.log(temperature)), evenness(predicted, classes), float(np.mean(halves))
 
     def _embed(self, C: float) -> Array:
         """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""

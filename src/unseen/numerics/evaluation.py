@@ -32,12 +32,24 @@ def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
     return hits
 
 
+def evenness(codes: Codes, classes: int) -> float:
+    """Return the effective number of classes among predictions, as a share of ``classes``.
+
+    It is exp(entropy of the class shares) / classes, with the entropy corrected for the number of rows
+    (Miller–Madow): near 1 when all classes are predicted alike, 1/2 when half of them are never.
+    """
+    share = np.bincount(codes, minlength=classes) / max(len(codes), 1)
+    share = share[share > 0]
+    entropy = -float(share @ np.log(share)) + (len(share) - 1) / (2 * max(len(codes), 1))
+    return min(1.0, float(np.exp(entropy)) / classes)
+
+
 def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:
     """Return the T that makes softmax(scores / T) most likely, each class counting alike.
 
-    Targets are smoothed as Platt's are: the true class of a class with n rows gets (n + 1)/(n + 2), the
-    others share the rest, so that separable rows have a finite temperature too. The loss is convex in 1/T;
-    its derivative has one root.
+    Targets are smoothed as Platt's are: the true class of a class with n rows gets (n + 1)/(n + 2),
+    the others share the rest, so that separable rows have a finite temperature too. The loss is convex
+    in 1/T; its derivative has one root.
     """
     scale = float(np.mean(scores.std(axis=1, dtype=float)))
     if not scale > 0 or classes < 2:

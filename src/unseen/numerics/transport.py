@@ -28,15 +28,15 @@ def balance(log_p: Array, prior: Array, strength: float = 1.0, max_iter: int = 1
     """
     if strength <= 0 or len(log_p) == 0:
         return log_p
+    # Rows scaled to a largest entry of one, and factors kept within e±50: nothing over- or underflows.
+    P = np.exp(log_p - log_p.max(axis=1, keepdims=True)).astype(float)
     target = np.log(prior) + np.log(len(log_p))
     bias = np.zeros(log_p.shape[1])
     for _ in range(max_iter):
-        moved = log_p + bias
-        moved = moved - logsumexp(moved, axis=1, keepdims=True)
-        # Totals without the bias of the class itself: what the class would draw at bias zero.
-        drawn = logsumexp(moved, axis=0) - bias
+        # What each class would draw at bias zero, the others as they are.
+        drawn = np.log(np.maximum((1.0 / (P @ np.exp(bias))) @ P, np.finfo(float).tiny))
         update = strength * (target - drawn)
-        update -= update.mean()
+        update = np.clip(update - update.mean(), -50.0, 50.0)
         done = np.abs(update - bias).max() < 1e-6
         bias = update
         if done:

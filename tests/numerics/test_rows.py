@@ -1,0 +1,68 @@
+"""Passes over rows, against plain NumPy; Proposition 1 as a property."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from unseen.numerics import rows as passes
+
+values = st.floats(-100, 100, allow_nan=False, width=32)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 12), st.integers(1, 6)), elements=values))
+@settings(max_examples=200, deadline=None)
+def test_proposition_1(X: Any) -> None:
+    """x̄x̄ᵀ ≼ mean of xxᵀ, in the positive-semidefinite order."""
+    patterns, _ = passes.class_patterns(X, np.zeros(len(X), dtype=int), 1)
+    difference = passes.gram(X) / len(X) - patterns.T @ patterns
+    assert np.linalg.eigvalsh(difference).min() >= -1e-9 * max(1.0, np.abs(X).max() ** 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_over_blocks(dtype: Any, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "BLOCK", 7)
+    monkeypatch.setattr(passes.blocks, "__defaults__", (7,))
+    random = np.random.default_rng(0)
+    X, codes = random.normal(size=(50, 4)).astype(dtype), random.integers(3, size=50)
+    w = random.uniform(0.5, 2, size=50).astype(dtype) if weighted else None
+    D = np.eye(3)[codes] * (1 if w is None else w[:, None])
+    tight = {"rtol": 1e-4 if dtype == np.float32 else 1e-10, "atol": 1e-5}
+    np.testing.assert_allclose(passes.class_sums(X, codes, 3, w), X.T @ D, **tight)
+    np.testing.assert_allclose(passes.gram(X, w), (X.T * (1 if w is None else w)) @ X, **tight)
+    W = random.normal(size=(4, 3))
+    sums, best, predicted = passes.predicted_sums(X, W, w)
+    S = X @ W
+    np.testing.assert_array_equal(predicted, S.argmax(axis=1))
+    D = np.eye(3)[predicted] * (1 if w is None else w[:, None])
+    np.testing.assert_allclose(sums, X.T @ D, **tight)
+    assert best == pytest.approx((S.max(axis=1) * (1 if w is None else w)).sum(), rel=1e-4)
+
+
+def test_within_class_scatter_against_residuals() -> None:
+    random = np.random.default_rng(0)
+    X, codes = random.normal(size=(60, 5)) + 3, random.integers(4, size=60)
+    means, _ = passes.class_patterns(X, codes, 4)
+    residual = X - means[codes]
+    got = passes.within_class_scatter(
+        passes.gram(X), passes.class_sums(X, codes, 4), passes.class_weights(codes, 4)
+    )
+    np.testing.assert_allclose(got, residual.T @ residual, atol=1e-9)
+
+
+@pytest.mark.parametrize("with_metric", [False, True])
+def test_row_space_keeps_products_and_lengths(with_metric: bool) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5, 12))
+    root = random.normal(size=(12, 12))
+    metric = root @ root.T + np.eye(12) if with_metric else None
+    Z, basis = passes.row_space(X, metric)
+    np.testing.assert_allclose(X @ basis, Z, atol=1e-9)
+    M = np.eye(12) if metric is None else metric
+    np.testing.assert_allclose(basis.T @ M @ basis, np.eye(5), atol=1e-9)

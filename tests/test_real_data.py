@@ -1,0 +1,50 @@
+"""What issue and guide promise on CUB: skipped, with the folder's name, where it is absent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unseen import ASTE, ESZSL, TASTE
+from unseen.datasets import ZeroShotDataset, load_xlsa17
+
+CUB = (
+    Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    / "xlsa17"
+    / "CUB"
+)
+
+pytestmark = pytest.mark.skipif(not CUB.exists(), reason=f"needs {CUB}")
+
+
+@pytest.fixture(scope="module")
+def cub() -> ZeroShotDataset:
+    return load_xlsa17(CUB)
+
+
+@pytest.fixture(scope="module")
+def aste(cub: ZeroShotDataset) -> ASTE:
+    return ASTE(cub.semantics).fit(cub.X[cub.train], cub.y[cub.train])
+
+
+def accuracy(model: object, data: ZeroShotDataset) -> float:
+    rows = data.test_unseen
+    return 100 * model.score(data.X[rows], data.y[rows])  # type: ignore[attr-defined]
+
+
+def test_aste_reaches_its_accuracy_with_a_certificate(cub: ZeroShotDataset, aste: ASTE) -> None:
+    assert aste.relative_gap_ <= 1e-3
+    assert accuracy(aste, cub) >= 59.0
+    eszsl = ESZSL(cub.semantics).fit(cub.X[cub.train], cub.y[cub.train])
+    assert accuracy(aste, cub) >= accuracy(eszsl, cub)
+    assert aste.compatibility_.dtype == np.float32
+
+
+def test_taste_gains_from_the_unlabelled_rows(cub: ZeroShotDataset, aste: ASTE) -> None:
+    taste = TASTE(cub.semantics).fit(*cub.transductive())
+    assert accuracy(taste, cub) >= accuracy(aste, cub) + 8
+    assert taste.relative_gap_ <= 1e-3
+    assert all(r.classes_covered == 50 for r in taste.history_)
