@@ -39,7 +39,8 @@ def draw(path: Path, name: str, model: Any, data: ZeroShotDataset) -> None:
     axes.set(xlim=(0, width), ylim=(rows + 0.65, -1.35), aspect="equal")
     axes.axis("off")
     accuracy = 100 * per_class_accuracy(true, predicted)
-    _headings(axes, f"{name}: {len(true):,} handwritten digits, {accuracy:.1f}% right", rows, data)
+    title = f"{name}: {len(true):,} handwritten digits, per-class accuracy {accuracy:.1f}%"
+    _headings(axes, title, rows, data)
     for row, label in enumerate(model.classes_):
         given = order[predicted[order] == label]
         right, wrong = given[true[given] == label], given[true[given] != label]
