@@ -1,5 +1,6 @@
 """Transductive methods: they learn from unlabelled rows too. One paper, one file."""
 
+from unseen.transductive.prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.rounds import Round
 from unseen.transductive.selection import (
     BalancedSelection,
@@ -9,13 +10,17 @@ from unseen.transductive.selection import (
 )
 from unseen.transductive.self_paced import SelfPaced
 from unseen.transductive.taste import TASTE
+from unseen.transductive.whitening import WithinClassWhitening
 
 __all__ = [
     "TASTE",
     "BalancedSelection",
+    "PrototypeRound",
     "Round",
     "Selection",
     "SelectionStrategy",
     "SelfPaced",
+    "SelfPacedPrototypes",
     "ThresholdSelection",
+    "WithinClassWhitening",
 ]

@@ -1,0 +1,92 @@
+"""Whitening: features in which every direction varies alike within a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from unseen.numerics.rows import blocks
+
+Array = npt.NDArray[Any]
+
+LEAST_SHRINKAGE = 0.2
+"""Chosen on folds of seen classes of four data sets: the estimate of OAS alone is too small there,
+because the classes to come do not share the covariance of those seen."""
+
+
+def power_normalise(X: Array) -> Array:
+    """Return sgn(x)·√|x| of every entry, rows scaled to unit length; a zero row stays zero.
+
+    >>> power_normalise(np.array([[9.0, -16.0], [0.0, 0.0]]))
+    array([[ 0.6, -0.8],
+           [ 0. ,  0. ]])
+    """
+    rooted = np.sqrt(np.abs(X))
+    np.copysign(rooted, X, out=rooted)
+    length = np.sqrt(np.einsum("ij,ij->i", rooted, rooted))
+    rooted /= np.where(length > 0, length, 1)[:, None]
+    return np.asarray(rooted)
+
+
+def oas_shrinkage(scatter: Array, freedom: float) -> float:
+    """Return how far a covariance should shrink to its mean variance, in [0, 1].
+
+    Y. Chen, A. Wiesel, Y. Eldar and A. Hero, "Shrinkage algorithms for MMSE covariance estimation",
+    IEEE Transactions on Signal Processing 2010, Eq. (23): the oracle approximating shrinkage.
+    """
+    p = len(scatter)
+    square, trace = float(np.vdot(scatter, scatter)), float(np.trace(scatter)) ** 2
+    spread = (max(freedom, 1.0) + 1 - 2 / p) * (square - trace / p)
+    return 1.0 if spread <= 0 else min(1.0, ((1 - 2 / p) * square + trace) / spread)
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """The map x → L⁻¹(x − center), where LLᵀ is the shrunk within-class covariance."""
+
+    center: Array
+    lower: Array
+    shrinkage: float
+
+    @classmethod
+    def of(
+        cls, scatter: Array, freedom: float, center: Array, shrinkage: float | None, dtype: Any
+    ) -> Whitening:
+        """Factor (1 − α)S + α·(tr S/p)·I.
+
+        Parameters
+        ----------
+        scatter : array of shape (p, p)
+            The within-class scatter.
+        freedom : float
+            Rows less classes: S = scatter / freedom.
+        center : array of shape (p,)
+        shrinkage : float in [0, 1], optional
+            α; None takes the larger of OAS and ``LEAST_SHRINKAGE``.
+        dtype : dtype
+            Of the factor, and so of the rows that it whitens.
+        """
+        p = len(scatter)
+        if shrinkage is None:
+            shrinkage = max(oas_shrinkage(scatter, freedom), LEAST_SHRINKAGE)
+        S = scatter / max(freedom, 1.0)
+        variance = float(np.trace(S)) / p
+        if not variance > 0:  # every class has one row, or rows all alike
+            S, variance, shrinkage = np.zeros_like(S), 1.0, 1.0
+        S *= 1 - shrinkage
+        S[np.diag_indices(p)] += max(shrinkage, 10 * np.finfo(dtype).eps) * variance
+        lower = linalg.cholesky(S.astype(dtype), lower=True, check_finite=False, overwrite_a=True)
+        return cls(center.astype(dtype), lower, shrinkage)
+
+    def __call__(self, X: Array) -> Array:
+        """Return the whitened rows, (N, p)."""
+        out = np.empty(X.shape, dtype=self.lower.dtype)
+        for rows in blocks(len(X)):
+            centred = (X[rows] - self.center).T
+            solved = linalg.solve_triangular(self.lower, centred, lower=True, check_finite=False)
+            out[rows] = solved.T
+        return out

@@ -1,0 +1,407 @@
+"""SelfPacedPrototypes: classes adapt to the pool, as far as rehearsal shows that it pays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen.exceptions import AdaptationWarning
+from unseen.numerics.gaussian import (
+    TRUSTED,
+    Adaptation,
+    Prior,
+    adapt,
+    assign,
+    estimated_shares,
+    evenness,
+    scores,
+)
+from unseen.numerics.rehearsal import Rehearsal, SeenModel, rehearse, seen_model
+from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.whitening import power_normalise
+from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import Round
+
+Array = npt.NDArray[Any]
+
+FEWEST_TO_REHEARSE = 6
+"""Seen classes below which none can be held out; adaptation is then cautious."""
+
+FEWEST_FEATURES = 64
+"""Columns below which rows keep their length: in few dimensions it tells classes apart."""
+
+TOLERATED_LOSS = 0.02
+"""Adaptation is taken if a rehearsal one standard deviation below the mean loses no more."""
+
+BALANCE_GAIN = 0.005
+"""What equal class shares must gain in rehearsal to be imposed on the pool."""
+
+
+@dataclass(frozen=True)
+class PrototypeRound(Round):
+    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
+
+    objective: float = float("nan")
+    """F after the round, which is lower than before it."""
+    coverage: float = float("nan")
+    """The share of candidates that hold half a row or more."""
+
+
+class SelfPacedPrototypes(TransductiveClassifier):
+    """Class prototypes that semantics predict and the unlabelled rows correct.
+
+        min over Q, μ  Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² + log Qₙₖ ] + ½ tr( C⁻¹(μ − P) Σ⁻¹(μ − P)ᵀ )
+        subject to     Q ≥ 0, Σₖ Qₙₖ = 1, and Σₙ Qₙₖ = N·πₖ if class shares π are imposed
+
+    z are rows of the pool, whitened by the within-class covariance of the seen classes; Q their soft
+    labels; μ the class means; P the prototypes that ridge regression predicts from semantics; Σ and C
+    the covariance of its errors, over directions and over classes, from leaving each seen class out.
+    A candidate with labelled rows is tied to their mean instead, as strongly as they are many. Each
+    round minimises exactly over μ and then over Q. A row counts by its probability of belonging
+    to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji, Guo and Pang,
+    "Transductive zero-shot learning with adaptive structural embedding") in soft form, carried from
+    the label space into the visual space.
+
+    How far to adapt is rehearsed: seen classes are held out, as many as there are candidates and with
+    as many rows as the pool, and play the pool with all, and with half, of the classes present. The
+    pool's estimated class shares tell which of the two it resembles. See the guide for the rule.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot: a semi-supervised
+        nearest-mean classifier in whitened space.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes the unlabelled rows are. It may change after ``fit``: a class that was no
+        candidate then keeps its own mean or its predicted prototype.
+    class_prior : {"auto", "uniform", "estimated"}, None or mapping class -> share
+        π. "auto" imposes equal shares if they gain in rehearsal and the pool looks balanced.
+    adaptation : {"auto", "full", "cautious", "none"}
+        "cautious" ties means 25 times tighter; "auto" rehearses.
+    rounds : int
+        Stop at this round; 0 is the inductive answer.
+    shrinkage : float in [0, 1] or "auto"
+        Of the covariance that whitens.
+    normalise : bool or "auto"
+        Take signed square roots and unit length first; "auto": with 64 columns or more.
+    rehearsals : int
+        How many; 0 trusts full adaptation unseen.
+    random_state : int, Generator or None
+        Draws the classes of the rehearsals.
+
+    Attributes
+    ----------
+    transduction_ : array of N labels
+    history_ : list of PrototypeRound
+        The objective falls from line to line; line 0 is the start.
+    adaptation_ : str
+        What was done: "full", "cautious" or "none".
+    shares_ : array or None
+        The class shares imposed.
+    alarms_ : dict
+        Name -> why adaptation was held back; a warning is raised for each.
+    diagnostics_ : dict
+        Label-free: expected_purity, coverage, drift, evenness of the pool.
+    rehearsal_ : Rehearsal or None
+    means_ : array of shape (L, p)
+        μ in whitened space.
+
+    Examples
+    --------
+    >>> from unseen.transductive import SelfPacedPrototypes
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "owl": [0, 0], "fox": [1, 1], "elk": [0, 2]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0], [0.0, 0.1], [0.1, 0.9], [0.8, 0.9]]
+    >>> y = ["cat", "cat", "dog", "dog", "owl", "dog", None]
+    >>> SelfPacedPrototypes(semantics).fit(X, y).transduction_[-1]
+    np.str_('fox')
+    """
+
+    adaptation_: str
+    shares_: Array | None
+    alarms_: dict[str, str]
+    diagnostics_: dict[str, float]
+    rehearsal_: Rehearsal | None
+    means_: Array
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        class_prior: str | Mapping[Any, float] | None = "auto",
+        adaptation: str = "auto",
+        rounds: int = 10,
+        shrinkage: float | str = "auto",
+        normalise: bool | str = "auto",
+        rehearsals: int = 6,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(semantics, candidates)
+        self.class_prior = class_prior
+        self.adaptation = adaptation
+        self.rounds = rounds
+        self.shrinkage = shrinkage
+        self.normalise = normalise
+        self.rehearsals = rehearsals
+        self.random_state = random_state
+
+    def _fit_split(
+        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
+    ) -> Array:
+        self._check_parameters(candidates)
+        one_hot, seen = self._parameters()[0] is None, self._seen_vectors()
+        self._powered = self._power(split.rows.X.shape[1])
+        rows = split.rows._replace(X=self._prepared(split.rows.X))
+        moments = gram(rows.X, rows.weights)
+        sums = class_sums(rows.X, rows.codes, len(seen), rows.weights)
+        counts = class_weights(rows.codes, len(seen), rows.weights)
+        shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
+        dtype = rows.X.dtype
+        self._model = seen_model(moments, sums, counts, None if one_hot else seen, shrinkage, dtype)
+        self._width = int(seen.shape[1])
+        self._seen_keys = _keys(seen)
+        own = self._own(candidates)
+        Z = self._model.whitening(self._prepared(split.pool))
+        self.alarms_, self.diagnostics_, self.rehearsal_ = {}, {}, None
+        unknown = int((own < 0).sum())
+        if self._must_rehearse(len(Z), unknown):
+            self.rehearsal_ = rehearse(
+                rows,
+                seen,
+                moments,
+                shrinkage,
+                unknown,
+                max(len(Z), 1),
+                self.rehearsals,
+                self.rounds,
+                int(check_random_state(self.random_state).randint(2**31 - 1)),
+            )
+        first_round = self._adapt(Z, candidates, vectors, own)
+        found = None if self.rehearsal_ is None else self.rehearsal_.temperature
+        self._calibrate(split.rows, seen, found)
+        if len(Z):
+            self._diagnose(Z)
+        return first_round
+
+    def _adapt(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> Array:
+        """Adapt to the pool; set the means, the offsets and ``history_``."""
+        first_round = np.zeros(len(Z), dtype=np.intp)
+        self._fitted_keys = _keys(vectors)
+        self.shares_ = None
+        how = "none" if not len(Z) or len(own) < 2 else self._how(Z, candidates, vectors, own)
+        prior = self._model.prior(vectors, own, how == "cautious")
+        self.adaptation_ = how
+        if not len(Z):
+            self.means_, self._offsets, self.history_ = prior.prototypes, np.zeros(len(own)), []
+            return first_round
+
+        def note(number: int, Q: Array) -> None:
+            if number:
+                first_round[(first_round == 0) & (Q.max(axis=1) >= TRUSTED)] = number
+
+        rounds = 0 if how == "none" else self.rounds
+        shares = self.shares_ if rounds else None
+        found = adapt(Z, prior, shares, rounds, on_round=note)
+        self._keep(found, prior, shares if rounds else None, len(Z))
+        return first_round
+
+    def _keep(self, found: Adaptation, prior: Prior, shares: Array | None, rows: int) -> None:
+        self.means_ = found.means
+        self._start_means = prior.prototypes
+        self._offsets = np.zeros(len(prior.own)) if shares is None else found.assignment.offsets
+        self.history_ = [
+            PrototypeRound(
+                number,
+                TRUSTED,
+                step.trusted,
+                step.covered,
+                step.objective / rows,
+                step.changed,
+                step.objective,
+                step.covered / len(prior.own),
+            )
+            for number, step in enumerate(found.steps)
+        ]
+
+    def _how(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> str:
+        """Decide how far to adapt, and under which class shares."""
+        careful = self._model.prior(vectors, own, True)
+        L = len(own)
+        uniform = np.full(L, 1 / L)
+        report = self.rehearsal_
+        asked = self.class_prior
+        if isinstance(asked, Mapping):
+            self.shares_ = _given_shares(asked, candidates)
+        elif asked == "uniform":
+            self.shares_ = uniform
+        elif asked == "estimated" or report is not None:
+            near = adapt(Z, careful, None, self.rounds)
+            shares = estimated_shares(scores(Z, near.means))
+            self.diagnostics_["evenness"] = evenness(shares)
+            if asked == "estimated":
+                self.shares_ = np.maximum(shares, 1e-4) / np.maximum(shares, 1e-4).sum()
+        if self.adaptation != "auto":
+            return self.adaptation
+        if report is None:
+            few = (own < 0).any() and self.rehearsals > 0
+            return "cautious" if few else "full"
+        even = bool((own < 0).all()) and asked == "auto"
+        if even and self.diagnostics_["evenness"] < report.least_evenness:
+            return self._held_back("unbalanced", report.half_cautious)
+        full, balanced = report.full, report.balanced
+        if even and balanced.mean() > full.mean() + BALANCE_GAIN and _pays(balanced):
+            self.shares_ = uniform
+            return "full"
+        if _pays(balanced if self.shares_ is not None else full):
+            return "full"
+        return self._held_back("rehearsal", report.cautious)
+
+    def _held_back(self, alarm: str, cautious: Array) -> str:
+        how = "cautious" if _pays(cautious) else "none"
+        reason = {
+            "unbalanced": "The pool's classes look less even than in rehearsals with every candidate "
+            "present: some candidates may have no row.",
+            "rehearsal": "Full adaptation lost accuracy on held-out seen classes.",
+        }[alarm]
+        done = "cautious" if how == "cautious" else "not made: the answer is the inductive one"
+        self.alarms_[alarm] = f"{reason} Adaptation is {done}."
+        warnings.warn(self.alarms_[alarm], AdaptationWarning, stacklevel=6)
+        return how
+
+    def _diagnose(self, Z: Array) -> None:
+        end = scores(Z, self.means_) + self._offsets
+        start = scores(Z, self._start_means)
+        state = assign(end, None)
+        self.diagnostics_ |= {
+            "expected_purity": float(softmax(end / self.temperature_, axis=1).max(axis=1).mean()),
+            "coverage": float((state.Q.sum(axis=0) >= 0.5).mean()),
+            "drift": float((end.argmax(axis=1) != start.argmax(axis=1)).mean()),
+        }
+
+    def abstain_score(self, X: Any) -> Array:
+        """Return how much better a seen class that is no candidate explains each row, (N,).
+
+        High for rows that may belong to no candidate. It is a weak signal where classes overlap. Where
+        every seen class is a candidate, it is half the squared distance from the nearest one.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        candidates, vectors = self._resolve()
+        self._check_width(vectors)
+        best = self._scores(X, vectors).max(axis=1)
+        Z = self._model.whitening(self._prepared(X))
+        others = np.setdiff1d(np.arange(len(self.seen_classes_)), self._own(candidates))
+        if len(others):
+            return np.asarray(scores(Z, self._model.means[others]).max(axis=1) - best)
+        return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - best)
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        means, offsets = self._means_of(vectors)
+        Z = self._model.whitening(self._prepared(X))
+        return np.asarray(scores(Z, means) + offsets.astype(Z.dtype))
+
+    def _means_of(self, vectors: Array) -> tuple[Array, Array]:
+        """Return a mean and an offset for each class: adapted, of labelled rows, or predicted.
+
+        A class is known by its vector, so a vector that changed after ``fit`` is a new class.
+        """
+        model: SeenModel = self._model
+        means = np.empty((len(vectors), model.means.shape[1]), dtype=model.means.dtype)
+        offsets = np.zeros(len(vectors))
+        fitted, seen = _Queue(self._fitted_keys), _Queue(self._seen_keys)
+        for i, key in enumerate(_keys(vectors)):
+            place = fitted.take(key)
+            if place is not None:
+                means[i], offsets[i] = self.means_[place], self._offsets[place]
+            elif (place := seen.take(key)) is not None:
+                means[i] = model.means[place]
+            elif model.predictor is not None:
+                means[i] = model.predictor.prototypes(vectors[i])
+        return means, offsets
+
+    def _semantic_width(self) -> int:
+        return self._width
+
+    def _own(self, candidates: Array) -> Array:
+        """Return the place of each candidate among the seen classes, -1 for an unseen one."""
+        place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
+        return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
+
+    def _must_rehearse(self, rows: int, unknown: int) -> bool:
+        asked = self.adaptation == "auto" and self.rehearsals > 0 and self.rounds > 0
+        return asked and rows > 0 and unknown > 1 and len(self.seen_classes_) >= FEWEST_TO_REHEARSE
+
+    def _power(self, columns: int) -> bool:
+        if self.normalise == "auto":
+            return columns >= FEWEST_FEATURES
+        return bool(self.normalise)
+
+    def _prepared(self, X: Array) -> Array:
+        return power_normalise(X) if self._powered else X
+
+    def _check_parameters(self, candidates: Array) -> None:
+        asked = self.class_prior
+        if isinstance(asked, Mapping):
+            _given_shares(asked, candidates)
+        elif asked not in ("auto", "uniform", "estimated", None):
+            self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
+        if self.adaptation not in ("auto", "full", "cautious", "none"):
+            self._refuse("adaptation", "'auto', 'full', 'cautious' or 'none'")
+        for name in ("rounds", "rehearsals"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+                self._refuse(name, "an integer >= 0")
+        if self.shrinkage != "auto" and not (
+            isinstance(self.shrinkage, (int, float, np.number)) and 0 <= self.shrinkage <= 1
+        ):
+            self._refuse("shrinkage", "'auto' or a number in [0, 1]")
+        if not (isinstance(self.normalise, (bool, np.bool_)) or self.normalise == "auto"):
+            self._refuse("normalise", "'auto', True or False")
+
+    def _refuse(self, name: str, wanted: str) -> None:
+        raise ValueError(
+            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
+
+
+class _Queue:
+    """Positions of keys; a key that occurs twice gives its first position first."""
+
+    def __init__(self, keys: list[bytes]) -> None:
+        self._places: dict[bytes, list[int]] = {}
+        for place, key in enumerate(keys):
+            self._places.setdefault(key, []).append(place)
+
+    def take(self, key: bytes) -> int | None:
+        places = self._places.get(key)
+        return None if not places else places.pop(0) if len(places) > 1 else places[0]
+
+
+def _keys(vectors: Array) -> list[bytes]:
+    return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
+
+
+def _pays(gains: Array) -> bool:
+    return float(gains.mean() - gains.std()) >= -TOLERATED_LOSS
+
+
+def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
+    missing = [str(label) for label in candidates.tolist() if label not in prior]
+    if missing:
+        raise ValueError(
+            f"The 'class_prior' parameter has no share for {len(missing)} candidate(s): "
+            f"{', '.join(missing[:5])}. Give a share to every candidate."
+        )
+    shares = np.array([float(prior[label]) for label in candidates.tolist()])
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise ValueError("The 'class_prior' parameter must give shares >= 0, not all zero.")
+    shares = np.maximum(shares / shares.sum(), 1e-6)
+    return np.asarray(shares / shares.sum())
