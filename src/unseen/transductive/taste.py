@@ -24,7 +24,7 @@ from unseen.transductive.selection import Selection, strategy_of
 
 Array = npt.NDArray[Any]
 
-SMALL_C = (0.01, 0.03, 0.1)
+SMALL_C = (0.03, 0.1, 0.3)
 """Values of C to search. A strong regulariser shrinks the scores of all classes towards zero, and then
 those with large patterns draw the pool to themselves: on class-wise folds that simulate transduction
 TASTE loses up to 30 points with C = 10."""
@@ -179,8 +179,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         """Tell, with no label, whether the pool seems to lack candidates or to have few of some.
 
         A prior of equal class sizes then does harm. The folds showed how evenly rows are predicted when
-        all candidates are in a pool, and when half of them are: the pool must be two thirds of the way to
-        the first.
+        all candidates are in a pool, and when half of them are: the pool must be two thirds of the way
+        to the first.
         """
         if self.selection != "balanced" or self.evenness_ is None:
             return False
