@@ -73,6 +73,18 @@ class Prior:
             total += 0.5 * float(np.trace(linalg.solve(self.covariance, G, assume_a="pos")))
         return total
 
+    def shift(self, Z: Array, labels: Array) -> float:
+        """Return how far rows lie, on average, from the prototypes of their labels.
+
+        In units of what errors of prediction that differ from class to class would leave.
+        """
+        L, p = self.prototypes.shape
+        totals = np.bincount(labels, minlength=L) @ self.prototypes
+        offset = (Z.sum(axis=0, dtype=float) - totals) / max(len(Z), 1)
+        trace = float(self.variances.sum()) + (p - len(self.variances)) * self.rest
+        spread = trace * float(np.diag(self.covariance).mean())
+        return float(L * (offset @ offset) / spread)
+
 
 def scores(Z: Array, means: Array) -> Array:
     """Return z·μ − ½‖μ‖², the log-likelihood of each class but for what all classes share."""

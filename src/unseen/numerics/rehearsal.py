@@ -84,6 +84,8 @@ class Rehearsal:
     """The gain of the cautious tie when half of the candidates have no row."""
     evenness: Array
     half_evenness: Array
+    shift: Array
+    """How far the pool lay from its predicted prototypes as a whole."""
     temperature: float
 
     @property
@@ -123,9 +125,9 @@ def rehearse(
         X, codes = _thinned(away, size, rng)
         results.append(_one(model, vectors[part], model.whitening(X), codes, rounds, rng))
     *columns, logs = np.array(results).T
-    start, full, balanced, cautious, half, even, half_even = columns
+    start, full, balanced, cautious, half, even, half_even, shift = columns
     temperature = float(np.exp(logs.mean()))
-    return Rehearsal(start, full, balanced, cautious, half, even, half_even, temperature)
+    return Rehearsal(start, full, balanced, cautious, half, even, half_even, shift, temperature)
 
 
 def _thinned(away: Rows, size: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -171,5 +173,6 @@ def _one(
         half_end - half_start,
         evenness(estimated_shares(scores(Z, near_means))),
         evenness(estimated_shares(scores(Z[half], some.means))),
+        bold.shift(Z, first.argmax(axis=1)),
         float(np.log(fit_temperature(scores(Z[few], means), codes[few], L))),
     ]

@@ -41,6 +41,9 @@ FEWEST_FEATURES = 64
 TOLERATED_LOSS = 0.02
 """Adaptation is taken if a rehearsal one standard deviation below the mean loses no more."""
 
+SHIFTED = 2.0
+"""A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
+
 BALANCE_GAIN = 0.005
 """What equal class shares must gain in rehearsal to be imposed on the pool."""
 
@@ -255,13 +258,25 @@ class SelfPacedPrototypes(TransductiveClassifier):
         even = bool((own < 0).all()) and asked == "auto"
         if even and self.diagnostics_["evenness"] < report.least_evenness:
             return self._held_back("unbalanced", report.half_cautious)
-        full, balanced = report.full, report.balanced
-        if even and balanced.mean() > full.mean() + BALANCE_GAIN and _pays(balanced):
-            self.shares_ = uniform
+        gains = report.full if self.shares_ is None else report.balanced
+        if even and _worth(report.balanced) > _worth(report.full) + BALANCE_GAIN:
+            gains, self.shares_ = report.balanced, uniform
+        if not _pays(gains):
+            self.shares_ = None if asked == "auto" else self.shares_
+            return self._held_back("rehearsal", report.cautious)
+        if _worth(gains) >= _worth(report.cautious) or self._shifted(Z, vectors, own, report):
             return "full"
-        if _pays(balanced if self.shares_ is not None else full):
-            return "full"
-        return self._held_back("rehearsal", report.cautious)
+        self.shares_ = None if asked == "auto" else self.shares_
+        return "cautious"
+
+    def _shifted(self, Z: Array, vectors: Array, own: Array, report: Rehearsal) -> bool:
+        """Tell whether the pool lies off its prototypes as no rehearsal did, and so gains more."""
+        if not (own < 0).all():
+            return False
+        prior = self._model.prior(vectors, own, False)
+        shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
+        self.diagnostics_["shift"] = shift / float(report.shift.mean())
+        return self.diagnostics_["shift"] > SHIFTED
 
     def _held_back(self, alarm: str, cautious: Array) -> str:
         how = "cautious" if _pays(cautious) else "none"
@@ -389,8 +404,13 @@ def _keys(vectors: Array) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
 
 
+def _worth(gains: Array) -> float:
+    """Return the mean gain less its standard deviation over the rehearsals."""
+    return float(gains.mean() - gains.std())
+
+
 def _pays(gains: Array) -> bool:
-    return float(gains.mean() - gains.std()) >= -TOLERATED_LOSS
+    return _worth(gains) >= -TOLERATED_LOSS
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
