@@ -8,7 +8,7 @@ returns the pseudo-label and the weight of every row; weight zero means not sele
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ class Selection:
         return len(np.unique(self.codes[self.chosen]))
 
 
+@runtime_checkable
 class SelectionStrategy(Protocol):
     """What a strategy offers."""
 
@@ -123,7 +124,7 @@ def strategy_of(selection: object, owner: str) -> SelectionStrategy:
     """Return a strategy from its name or from itself."""
     if isinstance(selection, str) and selection in STRATEGIES:
         return STRATEGIES[selection]()
-    if hasattr(selection, "select") and hasattr(selection, "shares"):
+    if isinstance(selection, SelectionStrategy):
         return selection
     names = " or ".join(repr(name) for name in STRATEGIES)
     raise ValueError(
