@@ -8,7 +8,8 @@ from scipy.special import log_softmax
 
 from toys import Toy, make_toy
 from unseen import ASTE, ESZSL, TASTE, AdaptationWarning, FastTraining, PrototypeRidge, SelfPaced
-from unseen.transductive import BalancedSelection, ThresholdSelection
+from unseen.numerics.transport import estimate_prior
+from unseen.transductive import AgreementSelection, BalancedSelection, ThresholdSelection
 
 
 def test_threshold_is_equation_16() -> None:
@@ -50,6 +51,52 @@ def test_balanced_follows_a_prior_that_is_known() -> None:
     found = BalancedSelection(prior=[0.6, 0.3, 0.1], strength=1.0).select(log_p, log_p, 1.0)
     shares = np.bincount(found.codes, minlength=3) / 1000
     assert shares[0] > shares[1] > shares[2]
+
+
+def test_estimated_prior_follows_the_sizes_of_the_classes() -> None:
+    random = np.random.default_rng(0)
+    codes = random.choice(3, p=[0.7, 0.2, 0.1], size=2000)
+    log_p = log_softmax(3 * np.eye(3)[codes] + random.normal(size=(2000, 3)), axis=1)
+    np.testing.assert_allclose(estimate_prior(log_p, 0.0), [0.7, 0.2, 0.1], atol=0.06)
+    found = BalancedSelection(prior="estimated").select(log_p, log_p, 1.0)
+    assert (found.codes == codes).mean() > 0.85
+
+
+def test_margin_ranks_by_the_distance_from_the_runner_up() -> None:
+    log_p = np.log(
+        np.array([[0.50, 0.49, 0.01], [0.45, 0.30, 0.25], [0.01, 0.98, 0.01], [0.1, 0.1, 0.8]])
+    )
+    found = BalancedSelection(prior=None, by="margin").select(log_p, log_p, 0.5)
+    np.testing.assert_array_equal(found.chosen, [1, 2, 3])
+    found = BalancedSelection(prior=None).select(log_p, log_p, 0.5)
+    np.testing.assert_array_equal(found.chosen, [0, 2, 3])
+
+
+def test_agreement_drops_rows_on_which_the_partner_differs(toy: Toy) -> None:
+    X, y = toy.transductive()
+    pool = X[len(toy.train) :]
+    partner = PrototypeRidge(toy.semantics).fit(X, y).predict_proba(pool)
+    model = SelfPaced(ESZSL(toy.semantics), selection=AgreementSelection(partner)).fit(X, y)
+    trusted = model.labelled_round_[len(toy.train) :] > 0
+    assert 0 < trusted.sum() <= len(pool)
+    with pytest.raises(ValueError, match="must have shape"):
+        SelfPaced(ESZSL(toy.semantics), selection=AgreementSelection(partner[:3])).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "selection", ["balanced", "margin", "transport", BalancedSelection(prior=None)]
+)
+def test_every_strategy_teaches_every_kind_of_estimator(selection: object, toy: Toy) -> None:
+    X, y = toy.transductive()
+    rows = toy.X[toy.unseen], toy.y[toy.unseen]
+    for base in (ESZSL(toy.semantics), PrototypeRidge(toy.semantics)):
+        assert SelfPaced(base, selection=selection).fit(X, y).score(*rows) > 0.75
+
+
+def test_prior_of_the_wrong_length() -> None:
+    log_p = log_softmax(np.eye(3), axis=1)
+    with pytest.raises(ValueError, match="3 positive numbers, one a candidate"):
+        BalancedSelection(prior=[0.5, 0.5]).select(log_p, log_p, 1.0)
 
 
 def test_taste_starts_from_aste() -> None:
