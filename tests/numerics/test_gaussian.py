@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_the_objective_falls_in_every_round(seed: int, known: int, even: bool) -
     Z, prior = problem(seed, known)
     found = adapt(Z, prior, np.full(4, 0.25) if even else None, rounds=8)
     values = [step.objective for step in found.steps]
-    assert all(b < a for a, b in zip(values, values[1:], strict=False))
+    assert all(b < a for a, b in pairwise(values))
     np.testing.assert_allclose(found.assignment.Q.sum(axis=1), 1)
 
 
@@ -129,9 +130,7 @@ def test_candidates_may_come_in_any_order() -> None:
     Z, prior = problem(6)
     order = np.array([2, 0, 3, 1])
     C = prior.covariance[np.ix_(order, order)]
-    turned = Prior(
-        prior.prototypes[order], prior.own, C, prior.basis, prior.variances, prior.rest
-    )
+    turned = Prior(prior.prototypes[order], prior.own, C, prior.basis, prior.variances, prior.rest)
     np.testing.assert_allclose(adapt(Z, prior).means[order], adapt(Z, turned).means, atol=1e-8)
 
 

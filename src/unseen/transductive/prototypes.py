@@ -38,13 +38,13 @@ FEWEST_TO_REHEARSE = 6
 FEWEST_FEATURES = 64
 """Columns below which rows keep their length: in few dimensions it tells classes apart."""
 
-TOLERATED_LOSS = 0.02
-"""Adaptation is taken if a rehearsal one standard deviation below the mean loses no more."""
+TOLERATED_LOSS = {"full": 0.02, "cautious": 0.01}
+"""What a rehearsal one standard deviation below the mean may lose."""
 
 SHIFTED = 2.0
 """A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
 
-BALANCE_GAIN = 0.005
+BALANCE_GAIN = 0.02
 """What equal class shares must gain in rehearsal to be imposed on the pool."""
 
 
@@ -143,7 +143,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         rounds: int = 10,
         shrinkage: float | str = "auto",
         normalise: bool | str = "auto",
-        rehearsals: int = 6,
+        rehearsals: int = 9,
         random_state: Any = None,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -259,15 +259,17 @@ class SelfPacedPrototypes(TransductiveClassifier):
         if even and self.diagnostics_["evenness"] < report.least_evenness:
             return self._held_back("unbalanced", report.half_cautious)
         gains = report.full if self.shares_ is None else report.balanced
-        if even and _worth(report.balanced) > _worth(report.full) + BALANCE_GAIN:
+        if even and float((report.balanced - report.full).mean()) > BALANCE_GAIN:
             gains, self.shares_ = report.balanced, uniform
-        if not _pays(gains):
-            self.shares_ = None if asked == "auto" else self.shares_
-            return self._held_back("rehearsal", report.cautious)
-        if _worth(gains) >= _worth(report.cautious) or self._shifted(Z, vectors, own, report):
-            return "full"
+        if _pays(gains, "full"):
+            better = gains - report.cautious
+            error = float(better.std()) / np.sqrt(len(better))
+            if better.mean() >= error or self._shifted(Z, vectors, own, report):
+                return "full"
         self.shares_ = None if asked == "auto" else self.shares_
-        return "cautious"
+        if _pays(gains, "full") and _pays(report.cautious, "cautious"):
+            return "cautious"
+        return self._held_back("rehearsal", report.cautious)
 
     def _shifted(self, Z: Array, vectors: Array, own: Array, report: Rehearsal) -> bool:
         """Tell whether the pool lies off its prototypes as no rehearsal did, and so gains more."""
@@ -279,11 +281,11 @@ class SelfPacedPrototypes(TransductiveClassifier):
         return self.diagnostics_["shift"] > SHIFTED
 
     def _held_back(self, alarm: str, cautious: Array) -> str:
-        how = "cautious" if _pays(cautious) else "none"
+        how = "cautious" if _pays(cautious, "cautious") else "none"
         reason = {
             "unbalanced": "The pool's classes look less even than in rehearsals with every candidate "
             "present: some candidates may have no row.",
-            "rehearsal": "Full adaptation lost accuracy on held-out seen classes.",
+            "rehearsal": "Adaptation lost accuracy in rehearsals on held-out seen classes.",
         }[alarm]
         done = "cautious" if how == "cautious" else "not made: the answer is the inductive one"
         self.alarms_[alarm] = f"{reason} Adaptation is {done}."
@@ -404,13 +406,8 @@ def _keys(vectors: Array) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
 
 
-def _worth(gains: Array) -> float:
-    """Return the mean gain less its standard deviation over the rehearsals."""
-    return float(gains.mean() - gains.std())
-
-
-def _pays(gains: Array) -> bool:
-    return _worth(gains) >= -TOLERATED_LOSS
+def _pays(gains: Array, how: str) -> bool:
+    return float(gains.mean() - gains.std()) >= -TOLERATED_LOSS[how]
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
