@@ -38,8 +38,8 @@ FEWEST_TO_REHEARSE = 6
 FEWEST_FEATURES = 64
 """Columns below which rows keep their length: in few dimensions it tells classes apart."""
 
-TOLERATED_LOSS = {"full": 0.02, "cautious": 0.01}
-"""What a rehearsal one standard deviation below the mean may lose."""
+TOLERATED_LOSS = {"full": 0.02, "cautious": 0.005}
+"""What rehearsals may lose: the root mean square of their losses, gains counting as none."""
 
 SHIFTED = 2.0
 """A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
@@ -407,7 +407,8 @@ def _keys(vectors: Array) -> list[bytes]:
 
 
 def _pays(gains: Array, how: str) -> bool:
-    return float(gains.mean() - gains.std()) >= -TOLERATED_LOSS[how]
+    losses = np.minimum(gains, 0.0)
+    return float(np.sqrt(np.mean(losses**2))) <= TOLERATED_LOSS[how]
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
