@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from toys import Toy, make_toy
 from unseen import FastTraining
+from unseen.datasets import load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
 from unseen.transductive import SelfPacedPrototypes, WithinClassWhitening
 
@@ -183,14 +184,14 @@ def test_generalised_pool_with_seen_classes(hard: Toy) -> None:
 
 
 def test_abstain_score_ranks_strangers(toy: Toy) -> None:
-    odd = np.isin(toy.y, ["class 00", "class 01", "class 02"])
+    odd = toy.y == "class 00"
     known = {k: v for k, v in toy.semantics.items() if k not in toy.y[odd]}
     cut = Toy(toy.X, toy.y, known, toy.train[~odd[toy.train]], toy.unseen)
     _, _, model = start_and_end(cut, np.concatenate([toy.unseen, np.flatnonzero(odd)]))
     strange, fine = model.abstain_score(toy.X[odd]), model.abstain_score(toy.X[toy.unseen])
     assert (strange[:, None] > fine).mean() > 0.8
     model.set_params(candidates="all")
-    assert model.abstain_score(toy.X[odd]).shape == (90,)
+    assert model.abstain_score(toy.X[odd]).shape == (30,)
 
 
 @pytest.mark.parametrize("prior", ["uniform", "estimated", None, "mapping"])
@@ -253,3 +254,23 @@ def test_it_composes(toy: Toy) -> None:
 def test_messages(toy: Toy, params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SelfPacedPrototypes(toy.semantics, **params).fit(*toy.transductive())
+
+
+def test_letters_to_digits() -> None:
+    """Measured when the choices were frozen: 70.5 at the start, 85.1 at the end."""
+    data = load_letters_to_digits()
+    X, y = data.transductive()
+    model = SelfPacedPrototypes(data.semantics, random_state=0).fit(X, y)
+    found = model.transduction_[len(data.train) :]
+    assert per_class(found, data.y[data.test_unseen]) > 0.84
+    assert model.diagnostics_["shift"] > 2
+
+
+@pytest.mark.skipif(not (DATA / "xlsa17/CUB").is_dir(), reason=f"{DATA}/xlsa17/CUB is absent")
+def test_birds() -> None:
+    """Measured when the choices were frozen: 80.7 without class shares, 83.9 with equal ones."""
+    data = load_xlsa17(DATA / "xlsa17/CUB")
+    X, y = data.transductive()
+    params: dict[str, Any] = {"adaptation": "full", "class_prior": "uniform"}
+    model = SelfPacedPrototypes(data.semantics, **params).fit(X, y)
+    assert per_class(model.transduction_[len(data.train) :], data.y[data.test_unseen]) > 0.83

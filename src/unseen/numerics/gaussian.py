@@ -3,9 +3,9 @@
     F(Q, μ) = Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² − ½‖zₙ‖² + log Qₙₖ ] + tie(μ)       subject to Σₙ Qₙₖ = N·πₖ
 
 Q (N×L) are soft labels, rows in the simplex; the constraint is dropped where no class shares π are
-given. The tie is ½‖μₖ − mₖ‖²·nₖ for a class with nₖ labelled rows of mean mₖ, and
-½ tr(C⁻¹(μ − P)Σ⁻¹(μ − P)ᵀ) over the classes with predicted prototypes P. Both steps are exact
-minimisers: ``assign`` over Q, ``Prior.means`` over μ.
+given. The tie is ½‖μₖ − mₖ‖²·nₖ for a class with nₖ labelled rows of mean mₖ (which beside predicted
+classes is final, nₖ = ∞), and ½ tr(C⁻¹(μ − P)Σ⁻¹(μ − P)ᵀ) over the classes with predicted prototypes
+P. Both steps are exact minimisers: ``assign`` over Q, ``Prior.means`` over μ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Prior:
     prototypes: Array
     """P (L, p): own means, or predictions."""
     own: Array
-    """(L,) labelled rows of each class; 0 where the prototype is predicted."""
+    """(L,) labelled rows of each class; 0 where the prototype is predicted, inf where it is final."""
     covariance: Array
     """C over the predicted classes, in their order."""
     basis: Array
@@ -64,7 +64,8 @@ class Prior:
     def energy(self, means: Array) -> float:
         """Return the tie of F."""
         D = (means - self.prototypes).astype(float)
-        total = 0.5 * float(self.own @ np.einsum("ij,ij->i", D, D))
+        tied = np.where(np.isfinite(self.own), self.own, 0.0)
+        total = 0.5 * float(tied @ np.einsum("ij,ij->i", D, D))
         free = self.own == 0
         if free.any():
             D = D[free]

@@ -41,7 +41,10 @@ class SeenModel(NamedTuple):
         prototypes = np.empty((len(own), self.means.shape[1]), dtype=self.means.dtype)
         prototypes[known] = self.means[own[known]]
         rows = np.zeros(len(own))
-        rows[known] = np.maximum(self.counts[own[known]], 1e-9)
+        # Beside predicted classes, those with labelled rows stay where they are: they would drift into
+        # rows of unseen classes, and far better known as they are, would draw all of them.
+        held = not known.all()
+        rows[known] = np.inf if held else np.maximum(self.counts[own[known]], 1e-9)
         if self.predictor is None:
             nothing = np.zeros((len(self.means[0]), 0), dtype=self.means.dtype)
             return Prior(prototypes, rows, np.zeros((0, 0)), nothing, nothing[0], 1.0)

@@ -67,11 +67,11 @@ class SelfPacedPrototypes(TransductiveClassifier):
     z are rows of the pool, whitened by the within-class covariance of the seen classes; Q their soft
     labels; μ the class means; P the prototypes that ridge regression predicts from semantics; Σ and C
     the covariance of its errors, over directions and over classes, from leaving each seen class out.
-    A candidate with labelled rows is tied to their mean instead, as strongly as they are many. Each
-    round minimises exactly over μ and then over Q. A row counts by its probability of belonging
-    to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji, Guo and Pang,
-    "Transductive zero-shot learning with adaptive structural embedding") in soft form, carried from
-    the label space into the visual space.
+    A candidate with labelled rows is tied to their mean instead, as strongly as they are many, and held
+    there beside unseen ones. Each round minimises exactly over μ and then over Q. A row counts by its
+    probability of belonging to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji,
+    Guo and Pang, "Transductive zero-shot learning with adaptive structural embedding") in soft form,
+    carried from the label space into the visual space.
 
     How far to adapt is rehearsed: seen classes are held out, as many as there are candidates and with
     as many rows as the pool, and play the pool with all, and with half, of the classes present. The
