@@ -134,8 +134,6 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
         omega = self._number("pool_weight")
-        if omega is None:
-            omega = seen.total / len(split.pool)
 
         def learn(selection: Selection) -> PoolScores:
             rows = selection.chosen
@@ -143,8 +141,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             if compress is not None:
                 X, codes = compress(X, codes, len(vectors), weights)
                 weights = np.ones(len(X))
-            else:
-                weights = omega * weights
+            size = len(split.pool) if compress is None else len(X)
+            weights = weights * (seen.total / size if omega is None else omega)
             self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
             return self._pool_scores(split.pool, vectors, scale)
 
