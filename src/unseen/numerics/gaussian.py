@@ -20,8 +20,8 @@ from scipy import linalg
 
 Array = npt.NDArray[Any]
 
-TRUSTED = 0.9
-"""A row is trusted when its likeliest class has at least this probability."""
+TRUSTED = 0.5
+"""A row is trusted when it is likelier to belong to its class than to all others."""
 
 
 @dataclass(frozen=True)

@@ -97,14 +97,16 @@ class SelfPacedPrototypes(TransductiveClassifier):
         Take signed square roots and unit length first; "auto": with 64 columns or more.
     rehearsals : int
         How many; 0 trusts full adaptation unseen.
-    random_state : int, Generator or None
-        Draws the classes of the rehearsals.
+    random_state : int, RandomState or None
+        Draws the classes of the rehearsals; None draws the same ones every time.
 
     Attributes
     ----------
     transduction_ : array of N labels
     history_ : list of PrototypeRound
-        The objective falls from line to line; line 0 is the start.
+        One line a round taken; the objective falls from line to line. Empty if no round was taken.
+    start_objective_ : float
+        The objective before the first round; NaN without a pool.
     adaptation_ : str
         What was done: "full", "cautious" or "none".
     shares_ : array or None
@@ -119,7 +121,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
 
     Examples
     --------
-    >>> from unseen.transductive import SelfPacedPrototypes
+    >>> from unseen import SelfPacedPrototypes
     >>> semantics = {"cat": [1, 0], "dog": [0, 1], "owl": [0, 0], "fox": [1, 1], "elk": [0, 2]}
     >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0], [0.0, 0.1], [0.1, 0.9], [0.8, 0.9]]
     >>> y = ["cat", "cat", "dog", "dog", "owl", "dog", None]
@@ -133,6 +135,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
     diagnostics_: dict[str, float]
     rehearsal_: Rehearsal | None
     means_: Array
+    start_objective_: float
 
     def __init__(
         self,
@@ -184,7 +187,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
                 max(len(Z), 1),
                 self.rehearsals,
                 self.rounds,
-                int(check_random_state(self.random_state).randint(2**31 - 1)),
+                self._seed(),
             )
         first_round = self._adapt(Z, candidates, vectors, own)
         found = None if self.rehearsal_ is None else self.rehearsal_.temperature
@@ -203,6 +206,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         self.adaptation_ = how
         if not len(Z):
             self.means_, self._offsets, self.history_ = prior.prototypes, np.zeros(len(own)), []
+            self.start_objective_ = float("nan")
             return first_round
 
         def note(number: int, Q: Array) -> None:
@@ -219,6 +223,8 @@ class SelfPacedPrototypes(TransductiveClassifier):
         self.means_ = found.means
         self._start_means = prior.prototypes
         self._offsets = np.zeros(len(prior.own)) if shares is None else found.assignment.offsets
+        first, *taken = found.steps
+        self.start_objective_ = first.objective
         self.history_ = [
             PrototypeRound(
                 number,
@@ -230,7 +236,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
                 step.objective,
                 step.covered / len(prior.own),
             )
-            for number, step in enumerate(found.steps)
+            for number, step in enumerate(taken, start=1)
         ]
 
     def _how(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> str:
@@ -350,6 +356,11 @@ class SelfPacedPrototypes(TransductiveClassifier):
         """Return the place of each candidate among the seen classes, -1 for an unseen one."""
         place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
         return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _must_rehearse(self, rows: int, unknown: int) -> bool:
         asked = self.adaptation == "auto" and self.rehearsals > 0 and self.rounds > 0
