@@ -1,1 +1,21 @@
-"""x."""
+"""Experiments: specification → plan → run → store → tables, figures and a report."""
+
+from unseen.experiments.plan import Cell, Plan, make_plan
+from unseen.experiments.report import write_report
+from unseen.experiments.run import run
+from unseen.experiments.specification import Experiment, Specification, paper_specification, read
+from unseen.experiments.store import Row, Store
+
+__all__ = [
+    "Cell",
+    "Experiment",
+    "Plan",
+    "Row",
+    "Specification",
+    "Store",
+    "make_plan",
+    "paper_specification",
+    "read",
+    "run",
+    "write_report",
+]

@@ -43,8 +43,10 @@ def beside_paper(results: Results, table: str) -> Table:
         if not found:
             why = "not in this library" if line.method not in ours else "no such data here"
             rows.append([*published, *[Value("–")] * 4, Value(why)])
-    notes = ["Where the features (or the split, or the data) differ, the two numbers are not comparable, "
-             "whatever their difference."]
+    notes = [
+        "Where the features (or the split, or the data) differ, the two numbers are not comparable, "
+        "whatever their difference."
+    ]
     return Table(f"paper_{table}", _TITLES[table], columns, rows, notes)
 
 

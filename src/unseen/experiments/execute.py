@@ -81,7 +81,9 @@ def training_input(cell: Cell, data: ZeroShotDataset) -> tuple[Any, Array]:
 
 def _share(labels: Array, rows: Array, share: float) -> Array:
     """Keep the first ``share`` of the rows of each class, and at least one."""
-    kept = [own[: max(1, round(share * len(own)))] for c in np.unique(labels) for own in [rows[labels == c]]]
+    kept = [
+        own[: max(1, round(share * len(own)))] for c in np.unique(labels) for own in [rows[labels == c]]
+    ]
     return np.concatenate(kept)
 
 
@@ -184,7 +186,7 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
     right = model.transduction_[pool] == data.y[rows]
     lines = []
     for item in rounds:
-        line = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
+        line: dict[str, Any] = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
         new = first == item.round
         line["newly_trusted"] = int(new.sum())
         line["purity"] = float(right[new].mean()) if new.any() else None

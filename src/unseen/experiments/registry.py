@@ -156,7 +156,7 @@ def find_real(extra: Path | None = None) -> dict[str, Path]:
     for folder in data_folders(extra):
         for splits in sorted({*folder.glob("*/att_splits.mat"), *folder.glob("*/*/att_splits.mat")}):
             own = splits.parent
-            if any(path.name != splits.name for path in own.glob("*.mat")):
+            if any(not p.name.lower().endswith("att_splits.mat") for p in own.glob("*.mat")):
                 found.setdefault(own.name, own)
                 if own.name.upper().startswith(("AWA", "APY")):  # their standard split is known
                     found.setdefault(f"{own.name}:SS", own)

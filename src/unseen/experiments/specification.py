@@ -183,7 +183,7 @@ def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experimen
     missing = [key for key in ("datasets", "methods") if key not in entry]
     if missing:
         raise DataError(f"{where}: {missing[0]!r} is missing.")
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     values["name"] = str(values.get("name", f"experiment {number}"))
     for key in ("shares", "C"):
         if key in values:
