@@ -46,7 +46,7 @@ def bench(
 ) -> None:
     """Run a specification: data sets × methods × trials × protocol. The same command resumes.
 
-    Finished cells are kept in one store, so that nothing runs twice, and a report is written at the end.
+    Finished cells are kept in one store, so that nothing runs twice; a report is written at the end.
     """
     from unseen.experiments import Store, make_plan, run, write_report
 

@@ -17,18 +17,14 @@ _MARKS = {"VGG-19 (fc7)": "vgg", "GoogLeNet": "googlenet", "DeCAF": "decaf"}
 
 def beside_paper(results: Results, table: str) -> Table:
     """Return every published number of a table, with ours on each data set of that name beside it."""
-    columns = ("Method", "Paper's data", "Published", "on features", "Our data", "Ours", "on features ",
-               "Difference", "Comparable?")  # fmt: skip
+    columns = ("Method", "Published", "Ours", "Difference", "Comparable?", "Paper's data", "Our data",
+               "Paper's features", "Our features")  # fmt: skip
     ours = {registry.METHODS[m].paper: m for m in results.methods()}
-    rows = []
+    together, alone = [], []
     for line in paper.accuracies(table):
         spread = "" if line.deviation is None else f" ± {line.deviation:g}"
-        published = [
-            Value(line.method),
-            Value(line.column),
-            Value(f"{line.mean:g}{spread}", line.mean),
-            Value(line.features),
-        ]
+        published = Value(f"{line.mean:g}{spread}", line.mean)
+        theirs = Value(line.method), Value(line.column), Value(line.features)
         found = 0
         for dataset in results.datasets:
             own = measured(results.select(dataset, ours.get(line.method, "")))
@@ -37,12 +33,16 @@ def beside_paper(results: Results, table: str) -> Table:
             found += 1
             features = results.features(dataset)
             gap = own.number - line.mean
-            difference = Value(f"{gap:+.1f}", gap, own.keys, f"mean accuracy minus {line.mean:g}")
+            text = f"{gap:+.1f}".replace("-", "−")
+            difference = Value(text, gap, own.keys, f"mean accuracy minus {line.mean!r}")
             verdict = Value(why_not(dataset, features, line.features) or "comparable")
-            rows.append([*published, Value(dataset), own, Value(features), difference, verdict])
+            ends = theirs[1], Value(dataset), theirs[2], Value(features)
+            together.append([theirs[0], published, own, difference, verdict, *ends])
         if not found:
-            why = "not in this library" if line.method not in ours else "no such data here"
-            rows.append([*published, *[Value("–")] * 4, Value(why)])
+            none = Value("–")
+            why = Value("not in this library" if line.method not in ours else "no such data here")
+            alone.append([theirs[0], published, none, none, why, theirs[1], none, theirs[2], none])
+    rows = together + alone
     notes = [
         "Where the features (or the split, or the data) differ, the two numbers are not comparable, "
         "whatever their difference."

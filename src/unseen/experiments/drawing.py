@@ -69,7 +69,7 @@ def _curves(axes: Any, figure: Figure) -> None:
             yerr=spread,
             color=colour,
             label=line.label,
-            linestyle="--" if line.dashed else "-",
+            linestyle="--" if line.dashed or line.label.startswith("Fast-") else "-",
             marker=None if line.dashed else "o",
             markersize=4,
             linewidth=1.2 if line.dashed else 1.8,
@@ -96,8 +96,9 @@ def _bars(axes: Any, figure: Figure) -> None:
                     f"{y:.1f}", (x, y), (0, 3), textcoords="offset points", ha="center", size=9
                 )
     size = 5.5 if many else 10
-    long = max(len(str(n)) for n in names) * len(names) > 80
-    axes.set_xticks(range(len(names)), names, rotation=90 if long else 0, size=size)
+    long = max(len(part) for n in names for part in str(n).split("@")) * len(names) > 84
+    shown = [str(n).replace("@", "\n@") for n in names] if not many else names
+    axes.set_xticks(range(len(names)), shown, rotation=90 if long else 0, size=size)
     axes.set_xlim(-0.6, len(names) - 0.4)
     _frame(axes, figure)
 
@@ -142,7 +143,7 @@ def _adopted(svg: str, figure: Figure) -> str:
     svg = re.sub(r"url\(#", f"url(#{figure.name}-", svg)
     svg = re.sub(r'href="#', f'href="#{figure.name}-', svg)
     svg = svg.replace(INK, "currentColor")
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
     head, rest = svg.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     title = figure.title.replace("&", "&amp;").replace("<", "&lt;")

@@ -123,7 +123,7 @@ def weight(results: Results) -> list[Figure]:
     spans = [f"{line.label}: {min(line.y):.1f} to {max(line.y):.1f}" for line in lines]
     caption = (
         "The paper fixes C = 0.1 and says that the result is not sensitive to it. Measured over "
-        f"the values drawn: {'; '.join(spans)}. Here C is chosen on class-wise folds unless it is fixed."
+        f"the values drawn: {'; '.join(spans)}. Here class-wise folds choose C unless it is fixed."
     )
     title = "Does C matter?"
     axis = "C, weight of the regulariser"

@@ -23,7 +23,7 @@ def table_html(table: Table) -> str:
     """Return a sortable table; a cell's ``data-keys`` are the stored rows of its number."""
     numeric = [any(row[i].number is not None for row in table.rows) for i in range(len(table.columns))]
     heads = "".join(
-        f'<th scope="col"{" class=n" if n else ""}><button type="button">{escape(c.strip())}</button></th>'
+        f'<th scope="col"{" class=n" if n else ""}>{_button(c)}</th>'
         for c, n in zip(table.columns, numeric, strict=True)
     )
     lines = [
@@ -38,6 +38,10 @@ def table_html(table: Table) -> str:
         + "\n".join(lines)
         + f'\n</tbody></table></div>\n<ul class="notes">{notes}</ul>'
     )
+
+
+def _button(text: str) -> str:
+    return f'<button type="button">{escape(text.strip())}</button>'
 
 
 def _cell(value: Value, numeric: bool) -> str:

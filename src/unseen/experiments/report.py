@@ -97,8 +97,8 @@ def _summary(results: Results) -> str:
 
 
 def _rounds(results: Results) -> Table:
-    columns = ("Data", "Method", "round", "trusted", "of which new", "new ones right, %", "classes covered",
-               "answers changed, %")  # fmt: skip
+    columns = ("Data", "Method", "round", "trusted", "of which new", "new ones right, %",
+               "classes covered", "answers changed, %")  # fmt: skip
     rows = []
     for row in results.fits:
         plain = row.setting == "zsl" and row.prior == "default" and row.share == 1 and row.C is None

@@ -22,7 +22,7 @@ def sentences(results: Results) -> list[str]:
             f"Prediction takes at most {1000 * slowest.predict_seconds:.3f} ms a row "
             f"({slowest.method}, {slowest.dataset}); the paper says about {time:g} ms."
         )
-    verdicts = [row[-1].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
+    verdicts = [row[4].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
     paired = [v for v in verdicts if "comparable" in v]
     if paired:
         told.append(
@@ -44,13 +44,14 @@ def _dataset(results: Results, dataset: str) -> list[str]:
     best, second = order[0], order[1]
     gap = compare(by_class(groups[best]), by_class(groups[second]))
     sure = "significantly" if gap.significant else "not significantly"
-    text = (
-        f"{dataset} ({results.features(dataset)}): {best} is best with {measured(groups[best]).text}%, "
-        f"{sure} ahead of {second} with {measured(groups[second]).text}% "
-        f"(paired bootstrap over {gap.classes} classes, p = {gap.p_value:.3f})."
-    )
+    where, top = f"{dataset} ({results.features(dataset)})", measured(groups[best]).text
     if dataset.startswith("simulated"):
-        text += " Simulated: it shows time, and says nothing of real accuracy."
+        return [f"{where}: the best reach {top}%. It shows time, and says nothing of real accuracy."]
+    text = (
+        f"{where}: {best} is best with {top}%, {sure} ahead of {second} with "
+        f"{measured(groups[second]).text}% (paired bootstrap over {gap.classes} classes, "
+        f"{_p(gap.p_value)})."
+    )
     inductive = [m for m in order if not registry.method(m).transductive]
     if registry.method(best).transductive and inductive:
         ahead = 100 * compare(by_class(groups[best]), by_class(groups[inductive[0]])).difference
@@ -72,8 +73,13 @@ def _fast_training(results: Results) -> list[str]:
                 changes.append(100 * (means[1] - means[0]))
     if not ratios:
         return []
+    low, middle, high = min(changes), float(np.median(changes)), max(changes)
     return [
         f"Fast training is {np.median(ratios):.1f} times as fast in the median of {len(ratios)} pairs "
-        f"(from {min(ratios):.1f} to {max(ratios):.1f}), and changes accuracy by "
-        f"{np.median(changes):+.1f} points in the median (from {min(changes):+.1f} to {max(changes):+.1f})."
+        f"(from {min(ratios):.1f} to {max(ratios):.1f}), and changes accuracy by {middle:+.1f} "
+        f"points in the median (from {low:+.1f} to {high:+.1f})."
     ]
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -96,8 +96,8 @@ def table_5(results: Results) -> Table:
             rows.append([Value(name), Value(dataset), plain, fast, found, *theirs])
     notes = [
         "Ours include the choice of parameters on class-wise folds, which fast training does not "
-        "shorten; the paper's are of one fit with fixed parameters on AwA, VGG-19, Matlab, another machine: "
-        "read ratios, not seconds."
+        "shorten; the paper's are of one fit with fixed parameters on AwA (VGG-19, Matlab, another "
+        "machine): read ratios, not seconds."
     ]
     return Table("table_5", "Table V — training time", columns, rows, notes)
 
@@ -209,8 +209,8 @@ def _accuracies(results: Results, name: str, title: str, methods: list[str]) -> 
             trials = results.select(dataset, method)
             if trials and not rows[i][place].best and not compare(top, by_class(trials)).significant:
                 rows[i][place] = replace(rows[i][place], note="†")
-    features = [f"{d}: {results.features(d)}." for d in results.datasets]
-    return Table(name, title, columns, rows, [*features, TIED, TRIALS])
+    features = "; ".join(f"{d}: {results.features(d)}" for d in results.datasets)
+    return Table(name, title, columns, rows, [f"Features — {features}.", TIED])
 
 
 def _mark_best(values: list[Value], rows: list[list[Value]], place: int) -> int | None:
