@@ -67,7 +67,7 @@ def figure_html(figure: Figure) -> str:
 
 def thumbnails(hardest: Iterable[dict[str, Any]]) -> str:
     """Return pictures of wrong answers, surest first; rows without a picture are told in words."""
-    pieces = []
+    pictures, words = [], []
     for item in hardest:
         text = (
             f"<b>{escape(item['true'])}</b> taken for <b>{escape(item['predicted'])}</b>, "
@@ -75,7 +75,8 @@ def thumbnails(hardest: Iterable[dict[str, Any]]) -> str:
         )
         if item["picture"]:
             alt = f"row {item['row']}: {escape(item['true'])}"
-            pieces.append(f'<div><img src="{item["picture"]}" alt="{alt}">{text}</div>')
+            pictures.append(f'<div><img src="{item["picture"]}" alt="{alt}">{text}</div>')
         else:
-            pieces.append(f"<div>{text} (row {item['row']})</div>")
-    return f'<div class="thumbs">{"".join(pieces)}</div>'
+            words.append(f"<li>row {item['row']}: {text}</li>")
+    shown = f'<div class="thumbs">{"".join(pictures)}</div>' if pictures else ""
+    return shown + (f"<ul>{''.join(words)}</ul>" if words else "")
