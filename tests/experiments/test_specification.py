@@ -71,6 +71,7 @@ def test_inductive_methods_have_one_prior():
 
 
 def test_unknown_names_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UNSEEN_DATA", str(tmp_path))
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
     with pytest.raises(DataError, match="no data set 'CUP'"):
@@ -82,6 +83,8 @@ def test_unknown_names_are_refused(tmp_path, monkeypatch):
 
 
 def test_real_data_is_found_with_its_standard_split(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNSEEN_DATA", raising=False)
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "none"))
     for name, files in {"AWA1": ("res101.mat",), "SUN": (), "CUB": ("res101.mat",)}.items():
         folder = tmp_path / "xlsa17" / name

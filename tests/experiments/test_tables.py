@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -156,3 +157,10 @@ def test_bootstrap_keeps_classes_together():
     assert not compare(noise, hard).significant
     with pytest.raises(ValueError, match="not measured on the same classes"):
         compare(hard, {"other": 1.0})
+
+
+def test_a_path_is_called_by_its_last_part(results):
+    row = results.fits[0]
+    first, second = (dataclasses.replace(row, dataset=name) for name in ("/a/photos", "/b/photos"))
+    assert Results([first]).datasets == ["photos"]
+    assert Results([first, second]).datasets == ["/a/photos", "/b/photos"]

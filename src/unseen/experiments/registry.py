@@ -27,6 +27,8 @@ MEASUREMENTS = (AUDIT, DISTANCE)
 """Cells that look at the data set alone: the auditor, and the distance between its two domains."""
 
 _SIMULATED = re.compile(r"simulated-(?P<like>\w+)(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?")
+NEARBY = Path("..") / "shared" / "data"
+"""Data that a project keeps beside itself, seen from where the command is run."""
 HELD_OUT = 0.2
 """The share of seen rows of a simulated set that is kept for the generalised setting."""
 
@@ -144,8 +146,8 @@ def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
 
 
 def data_folders(extra: Path | None = None) -> list[Path]:
-    """Return the folders to look in: one given, ``UNSEEN_DATA``, the user's cache."""
-    named = [extra, os.environ.get("UNSEEN_DATA"), cache_folder()]
+    """Return the folders to look in: one given, ``UNSEEN_DATA``, the user's cache, one nearby."""
+    named = [extra, os.environ.get("UNSEEN_DATA"), cache_folder(), NEARBY]
     found = [Path(p).expanduser() for p in named if p]
     return [p for p in dict.fromkeys(found) if p.is_dir()]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,8 @@ class Results:
     """The finished rows of a plan."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.all = list(rows)
-        self.done = [row for row in rows if row.status == "done"]
+        self.all = _with_short_names(rows)
+        self.done = [row for row in self.all if row.status == "done"]
 
     @property
     def datasets(self) -> list[str]:
@@ -112,3 +113,14 @@ class Results:
             and row.method == method
             and all(getattr(row, name) == value for name, value in wanted.items())
         ]
+
+
+def _with_short_names(rows: Sequence[Row]) -> list[Row]:
+    """Call a data set that was given as a path by its last part, where that tells it from others."""
+    names = {row.dataset for row in rows}
+    short = {name: Path(name).name for name in names}
+    taken = list(short.values())
+    return [
+        replace(row, dataset=short[row.dataset]) if taken.count(short[row.dataset]) == 1 else row
+        for row in rows
+    ]
