@@ -5,8 +5,8 @@
 
 Per-class top-1 on the unseen classes, with nothing but `semantics` given. A seed shuffles the rows (and
 seeds the methods that draw at random). Scenarios change the unlabelled pool and print "start > end":
-the method's own inductive answer, and its answer after adaptation. Data: the embedded letters-to-digits,
-and CUB and AwA1 from the folder that UNSEEN_DATA names (default: ../shared/data).
+the method's own inductive answer, and its answer after adaptation. Data: the embedded
+letters-to-digits, and CUB and AwA1 from the folder that UNSEEN_DATA names (default: ../shared/data).
 """
 
 from __future__ import annotations

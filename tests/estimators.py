@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced
+from unseen import (
+    ASTE,
+    ESZSL,
+    SJE,
+    TASTE,
+    FastTraining,
+    PrototypeRidge,
+    SelfPaced,
+    SelfPacedPrototypes,
+)
 
 INDUCTIVE: list[Any] = [PrototypeRidge(), ESZSL(), SJE(random_state=0), ASTE()]
 TRANSDUCTIVE: list[Any] = [TASTE(), SelfPaced(ESZSL()), FastTraining(TASTE())]
@@ -17,6 +26,8 @@ ESTIMATORS: list[Any] = [
     FastTraining(PrototypeRidge()),
     FastTraining(SJE(random_state=0)),
     SelfPaced(FastTraining(ESZSL())),
+    SelfPacedPrototypes(random_state=0),
+    FastTraining(SelfPacedPrototypes(random_state=0)),
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
 ]

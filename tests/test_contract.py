@@ -129,6 +129,9 @@ def test_unlabelled_marks(estimator: Any, toy: Toy) -> None:
     np.testing.assert_array_equal(np.array(names)[model.fit(X, integers).transduction_], want)
     floats = np.where(integers < 0, np.nan, integers.astype(float))
     np.testing.assert_array_equal(np.array(names)[model.fit(X, floats).transduction_], want)
+    numpy_strings = np.array([None if v is None else np.str_(v) for v in y], dtype=object)
+    model.set_params(semantics=toy.semantics)
+    np.testing.assert_array_equal(model.fit(X, numpy_strings).transduction_, want)
     nan = np.array([np.nan if v is None else v for v in y], dtype=object)
     np.testing.assert_array_equal(
         clone(estimator).set_params(semantics=toy.semantics).fit(X, nan).transduction_, want

@@ -4,7 +4,7 @@ from unseen.exceptions import AdaptationWarning, DataError
 from unseen.fast import FastTraining
 from unseen.inductive import ASTE, ESZSL, SJE, PrototypeRidge
 from unseen.semantics import ClassTable
-from unseen.transductive import TASTE, SelfPaced
+from unseen.transductive import TASTE, SelfPaced, SelfPacedPrototypes, WithinClassWhitening
 
 __all__ = [
     "ASTE",
@@ -17,5 +17,7 @@ __all__ = [
     "FastTraining",
     "PrototypeRidge",
     "SelfPaced",
+    "SelfPacedPrototypes",
+    "WithinClassWhitening",
 ]
 __version__ = "0.1.0"

@@ -54,7 +54,8 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Codes]:
     given = labels[known]
     if given.dtype == object:
         kinds = {type(v) for v in given.tolist()}
-        if not (kinds <= {str} or all(issubclass(k, (int, np.integer)) for k in kinds)):
+        texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
+        if not (texts or integers):
             raise ValueError(
                 "Unknown label type: y must hold strings or integers, all of one type, and None for "
                 f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
@@ -278,7 +279,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         value = getattr(self, name)
         if isinstance(value, str) and value == "auto":
             return None
-        if isinstance(value, Real) and np.isfinite(value) and value >= 0:
+        if isinstance(value, Real) and 0 <= float(value) < np.inf:
             return float(value)
         raise ValueError(
             f"The '{name}' parameter of {type(self).__name__} must be 'auto' or a number >= 0. "

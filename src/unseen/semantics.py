@@ -142,18 +142,19 @@ class ClassTable(Mapping[Hashable, Array]):
 
 
 def _as_labels(classes: Sequence[Hashable] | Array) -> Array:
-    labels = np.asarray(classes)
+    labels = classes if isinstance(classes, np.ndarray) else np.array(list(classes), dtype=object)
     if labels.dtype.kind not in "iuUS":
-        values = np.asarray(classes, dtype=object).ravel().tolist()
+        values = labels.ravel().tolist()
+        whole = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values]
         if all(isinstance(v, str) for v in values):
             labels = np.array(values, dtype=str)
-        elif all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in values):
+        elif all(whole):
             labels = np.array(values, dtype=np.int64)
         else:
-            odd = next(v for v in values if not isinstance(v, str))
+            kinds = sorted({type(v).__name__ for v in values})
             raise ValueError(
                 "The classes of semantics must be all strings or all integers. "
-                f"Got {odd!r} ({type(odd).__name__}) among them."
+                f"Got {' and '.join(kinds)}."
             )
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(

@@ -19,12 +19,10 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import unseen
-from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge
+from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPacedPrototypes
 from unseen.cli.files import whole_file
 from unseen.datasets.record import ZeroShotDataset
 from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
-
-FLAGSHIP = getattr(unseen, "SelfPacedPrototypes", None)
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,7 @@ def methods(semantics: object, seed: int) -> list[Method]:
     for method in plain:
         fast = FastTraining(method.estimator)
         rows += [method, Method(f"Fast-{method.name}", fast, method.transductive)]
-    if FLAGSHIP is not None:
-        rows.append(Method("SelfPacedPrototypes", FLAGSHIP(semantics), True))
+    rows.append(Method("SelfPacedPrototypes", SelfPacedPrototypes(semantics, random_state=seed), True))
     return rows
 
 

@@ -53,17 +53,16 @@ class BilinearClassifier(ZeroShotClassifier):
         metric: Array | None = None,
         held: Rows | None = None,
         width: int | None = None,
-        c_grid: tuple[float, ...] = C_GRID,
     ) -> Choice:
         """Choose by class-wise folds what was not given by hand, and take the sums of all rows."""
         by_hand = C is not None and mu is not None
         one_hot = self._parameters()[0] is None
         if not one_hot and not by_hand and A.shape[1] >= FEWEST_CLASSES:
-            paths = Path.of(C, c_grid), Path.of(mu, MU_GRID)
+            paths = Path.of(C, C_GRID), Path.of(mu, MU_GRID)
             return choose(rows, A, *paths, shrinkage=shrinkage, metric=metric, held=held, width=width)
         sums = Sums.of(rows, A.shape[1], width)
         if C is None:
-            C = 2 * (ONE_HOT_C if one_hot else c_grid[len(c_grid) // 2]) * sums.scale
+            C = 2 * (ONE_HOT_C if one_hot else 0.3) * sums.scale
         if mu is None:
             mu = 0.0 if one_hot else 0.3 * semantic_scale(A)
         return Choice(C, mu, None, None, sums)

@@ -102,7 +102,7 @@ class Choice:
     temperature: float | None
     """Fitted on the scores of held-out classes; None when there were no folds."""
     evenness: tuple[float, float] | None
-    """How evenly held-out rows are predicted when all candidates are among them, and when half are."""
+    """How evenly held-out rows are predicted over their classes: mean and deviation over the folds."""
     sums: Sums
     """Over all rows, for the fit that follows."""
 
@@ -170,16 +170,14 @@ def choose(
         judged = (rows if held is None else held).of_classes(parts[f])
         return _Fold.of(judged, parts[f], total, sums[f], A, shrinkage, metric)
 
-    accuracy = sum(fold(f).accuracies(C, mu) for f in range(len(parts))) / len(parts)
+    accuracy = np.mean([fold(f).accuracies(C, mu) for f in range(len(parts))], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
-    log_temperature, full, half = np.mean(
-        [fold(f).judge(C, i, mu, j) for f in range(len(parts))], axis=0
-    )
+    judged = np.array([fold(f).judge(C, i, mu, j) for f in range(len(parts))])
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(log_temperature)),
-        (float(full), float(half)),
+        float(np.exp(judged[:, 0].mean())),
+        (float(judged[:, 1].mean()), float(judged[:, 1].std(ddof=1))),
         total,
     )
 
@@ -223,16 +221,14 @@ class _Fold:
                 out[i, j] = np.nanmean(per_class_accuracy(codes, hits, classes, weights))
         return out
 
-    def judge(self, C: Path, i: int, mu: Path, j: int) -> tuple[float, float, float]:
-        """Return the log-temperature of the held-out rows, and their evenness, all and by halves."""
+    def judge(self, C: Path, i: int, mu: Path, j: int) -> tuple[float, float]:
+        """Return the log-temperature of the held-out rows, and how evenly they are predicted."""
         partial = self._embed(C.at(i, 2 * self.train.scale))
         scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
         _, codes, weights = self.held
         classes = self.unseen.shape[1]
-        predicted = scores.argmax(axis=1)
-        halves = [evenness(predicted[codes % 2 == side], classes) for side in (0, 1)]
         temperature = fit_temperature(scores, codes, classes, weights)
-        return float(np.log(temperature)), evenness(predicted, classes), float(np.mean(halves))
+        return float(np.log(temperature)), evenness(scores.argmax(axis=1), classes)
 
     def _embed(self, C: float) -> Array:
         """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""

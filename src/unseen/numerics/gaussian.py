@@ -3,9 +3,9 @@
     F(Q, μ) = Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² − ½‖zₙ‖² + log Qₙₖ ] + tie(μ)       subject to Σₙ Qₙₖ = N·πₖ
 
 Q (N×L) are soft labels, rows in the simplex; the constraint is dropped where no class shares π are
-given. The tie is ½‖μₖ − mₖ‖²·nₖ for a class with nₖ labelled rows of mean mₖ, and
-½ tr(C⁻¹(μ − P)Σ⁻¹(μ − P)ᵀ) over the classes with predicted prototypes P. Both steps are exact
-minimisers: ``assign`` over Q, ``Prior.means`` over μ.
+given. The tie is ½‖μₖ − mₖ‖²·nₖ for a class with nₖ labelled rows of mean mₖ (which beside predicted
+classes is final, nₖ = ∞), and ½ tr(C⁻¹(μ − P)Σ⁻¹(μ − P)ᵀ) over the classes with predicted prototypes
+P. Both steps are exact minimisers: ``assign`` over Q, ``Prior.means`` over μ.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scipy import linalg
 
 Array = npt.NDArray[Any]
 
-TRUSTED = 0.9
-"""A row is trusted when its likeliest class has at least this probability."""
+TRUSTED = 0.5
+"""A row is trusted when it is likelier to belong to its class than to all others."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Prior:
     prototypes: Array
     """P (L, p): own means, or predictions."""
     own: Array
-    """(L,) labelled rows of each class; 0 where the prototype is predicted."""
+    """(L,) labelled rows of each class; 0 where the prototype is predicted, inf where it is final."""
     covariance: Array
     """C over the predicted classes, in their order."""
     basis: Array
@@ -64,7 +64,8 @@ class Prior:
     def energy(self, means: Array) -> float:
         """Return the tie of F."""
         D = (means - self.prototypes).astype(float)
-        total = 0.5 * float(self.own @ np.einsum("ij,ij->i", D, D))
+        tied = np.where(np.isfinite(self.own), self.own, 0.0)
+        total = 0.5 * float(tied @ np.einsum("ij,ij->i", D, D))
         free = self.own == 0
         if free.any():
             D = D[free]
@@ -72,6 +73,18 @@ class Prior:
             G = (along / self.variances) @ along.T + (D @ D.T - along @ along.T) / self.rest
             total += 0.5 * float(np.trace(linalg.solve(self.covariance, G, assume_a="pos")))
         return total
+
+    def shift(self, Z: Array, labels: Array) -> float:
+        """Return how far rows lie, on average, from the prototypes of their labels.
+
+        In units of what errors of prediction that differ from class to class would leave.
+        """
+        L, p = self.prototypes.shape
+        totals = np.bincount(labels, minlength=L) @ self.prototypes
+        offset = (Z.sum(axis=0, dtype=float) - totals) / max(len(Z), 1)
+        trace = float(self.variances.sum()) + (p - len(self.variances)) * self.rest
+        spread = trace * float(np.diag(self.covariance).mean())
+        return float(L * (offset @ offset) / spread)
 
 
 def scores(Z: Array, means: Array) -> Array:

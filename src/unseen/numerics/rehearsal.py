@@ -41,7 +41,10 @@ class SeenModel(NamedTuple):
         prototypes = np.empty((len(own), self.means.shape[1]), dtype=self.means.dtype)
         prototypes[known] = self.means[own[known]]
         rows = np.zeros(len(own))
-        rows[known] = np.maximum(self.counts[own[known]], 1e-9)
+        # Beside predicted classes, those with labelled rows stay where they are: they would drift into
+        # rows of unseen classes, and far better known as they are, would draw all of them.
+        held = not known.all()
+        rows[known] = np.inf if held else np.maximum(self.counts[own[known]], 1e-9)
         if self.predictor is None:
             nothing = np.zeros((len(self.means[0]), 0), dtype=self.means.dtype)
             return Prior(prototypes, rows, np.zeros((0, 0)), nothing, nothing[0], 1.0)
@@ -84,12 +87,14 @@ class Rehearsal:
     """The gain of the cautious tie when half of the candidates have no row."""
     evenness: Array
     half_evenness: Array
+    shift: Array
+    """How far the pool lay from its predicted prototypes as a whole."""
     temperature: float
 
     @property
     def least_evenness(self) -> float:
-        """Midway between pools that hold all candidates and pools that hold half of them."""
-        return float(self.evenness.mean() + self.half_evenness.mean()) / 2
+        """Nearer to rehearsals with all candidates present than to those with half of them."""
+        return float(0.6 * self.evenness.mean() + 0.4 * self.half_evenness.mean())
 
 
 def rehearse(
@@ -123,9 +128,9 @@ def rehearse(
         X, codes = _thinned(away, size, rng)
         results.append(_one(model, vectors[part], model.whitening(X), codes, rounds, rng))
     *columns, logs = np.array(results).T
-    start, full, balanced, cautious, half, even, half_even = columns
+    start, full, balanced, cautious, half, even, half_even, shift = columns
     temperature = float(np.exp(logs.mean()))
-    return Rehearsal(start, full, balanced, cautious, half, even, half_even, temperature)
+    return Rehearsal(start, full, balanced, cautious, half, even, half_even, shift, temperature)
 
 
 def _thinned(away: Rows, size: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -171,5 +176,6 @@ def _one(
         half_end - half_start,
         evenness(estimated_shares(scores(Z, near_means))),
         evenness(estimated_shares(scores(Z[half], some.means))),
+        bold.shift(Z, first.argmax(axis=1)),
         float(np.log(fit_temperature(scores(Z[few], means), codes[few], L))),
     ]

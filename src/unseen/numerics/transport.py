@@ -43,3 +43,19 @@ def balance(log_p: Array, prior: Array, strength: float = 1.0, max_iter: int = 1
             break
     moved = log_p + bias
     return np.asarray(moved - logsumexp(moved, axis=1, keepdims=True))
+
+
+def estimate_prior(log_p: Array, smoothing: float = 0.2, max_iter: int = 30) -> Array:
+    """Return the class prior under which the rows are most likely (Saerens' iteration, smoothed).
+
+    ``log_p`` are calibrated for equal class sizes. Each class starts with ``smoothing`` times its equal
+    share of rows, so that none vanishes.
+    """
+    rows, classes = log_p.shape
+    P = np.exp(log_p.astype(float))
+    prior = np.full(classes, 1 / classes)
+    for _ in range(max_iter):
+        joint = P * prior
+        counts = (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0) + smoothing * rows / classes
+        prior = counts / counts.sum()
+    return prior

@@ -3,6 +3,7 @@
 from unseen.transductive.prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.rounds import Round
 from unseen.transductive.selection import (
+    AgreementSelection,
     BalancedSelection,
     Selection,
     SelectionStrategy,
@@ -14,6 +15,7 @@ from unseen.transductive.whitening import WithinClassWhitening
 
 __all__ = [
     "TASTE",
+    "AgreementSelection",
     "BalancedSelection",
     "PrototypeRound",
     "Round",

@@ -38,10 +38,13 @@ FEWEST_TO_REHEARSE = 6
 FEWEST_FEATURES = 64
 """Columns below which rows keep their length: in few dimensions it tells classes apart."""
 
-TOLERATED_LOSS = 0.02
-"""Adaptation is taken if a rehearsal one standard deviation below the mean loses no more."""
+TOLERATED_LOSS = {"full": 0.02, "cautious": 0.005}
+"""What rehearsals may lose: the root mean square of their losses, gains counting as none."""
 
-BALANCE_GAIN = 0.005
+SHIFTED = 2.0
+"""A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
+
+BALANCE_GAIN = 0.02
 """What equal class shares must gain in rehearsal to be imposed on the pool."""
 
 
@@ -64,11 +67,11 @@ class SelfPacedPrototypes(TransductiveClassifier):
     z are rows of the pool, whitened by the within-class covariance of the seen classes; Q their soft
     labels; μ the class means; P the prototypes that ridge regression predicts from semantics; Σ and C
     the covariance of its errors, over directions and over classes, from leaving each seen class out.
-    A candidate with labelled rows is tied to their mean instead, as strongly as they are many. Each
-    round minimises exactly over μ and then over Q. A row counts by its probability of belonging
-    to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji, Guo and Pang,
-    "Transductive zero-shot learning with adaptive structural embedding") in soft form, carried from
-    the label space into the visual space.
+    A candidate with labelled rows is tied to their mean instead, as strongly as they are many, and held
+    there beside unseen ones. Each round minimises exactly over μ and then over Q. A row counts by its
+    probability of belonging to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji,
+    Guo and Pang, "Transductive zero-shot learning with adaptive structural embedding") in soft form,
+    carried from the label space into the visual space.
 
     How far to adapt is rehearsed: seen classes are held out, as many as there are candidates and with
     as many rows as the pool, and play the pool with all, and with half, of the classes present. The
@@ -94,14 +97,16 @@ class SelfPacedPrototypes(TransductiveClassifier):
         Take signed square roots and unit length first; "auto": with 64 columns or more.
     rehearsals : int
         How many; 0 trusts full adaptation unseen.
-    random_state : int, Generator or None
-        Draws the classes of the rehearsals.
+    random_state : int, RandomState or None
+        Draws the classes of the rehearsals; None draws the same ones every time.
 
     Attributes
     ----------
     transduction_ : array of N labels
     history_ : list of PrototypeRound
-        The objective falls from line to line; line 0 is the start.
+        One line a round taken; the objective falls from line to line. Empty if no round was taken.
+    start_objective_ : float
+        The objective before the first round; NaN without a pool.
     adaptation_ : str
         What was done: "full", "cautious" or "none".
     shares_ : array or None
@@ -116,7 +121,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
 
     Examples
     --------
-    >>> from unseen.transductive import SelfPacedPrototypes
+    >>> from unseen import SelfPacedPrototypes
     >>> semantics = {"cat": [1, 0], "dog": [0, 1], "owl": [0, 0], "fox": [1, 1], "elk": [0, 2]}
     >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0], [0.0, 0.1], [0.1, 0.9], [0.8, 0.9]]
     >>> y = ["cat", "cat", "dog", "dog", "owl", "dog", None]
@@ -130,6 +135,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
     diagnostics_: dict[str, float]
     rehearsal_: Rehearsal | None
     means_: Array
+    start_objective_: float
 
     def __init__(
         self,
@@ -140,7 +146,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         rounds: int = 10,
         shrinkage: float | str = "auto",
         normalise: bool | str = "auto",
-        rehearsals: int = 6,
+        rehearsals: int = 9,
         random_state: Any = None,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -181,7 +187,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
                 max(len(Z), 1),
                 self.rehearsals,
                 self.rounds,
-                int(check_random_state(self.random_state).randint(2**31 - 1)),
+                self._seed(),
             )
         first_round = self._adapt(Z, candidates, vectors, own)
         found = None if self.rehearsal_ is None else self.rehearsal_.temperature
@@ -200,6 +206,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         self.adaptation_ = how
         if not len(Z):
             self.means_, self._offsets, self.history_ = prior.prototypes, np.zeros(len(own)), []
+            self.start_objective_ = float("nan")
             return first_round
 
         def note(number: int, Q: Array) -> None:
@@ -216,6 +223,8 @@ class SelfPacedPrototypes(TransductiveClassifier):
         self.means_ = found.means
         self._start_means = prior.prototypes
         self._offsets = np.zeros(len(prior.own)) if shares is None else found.assignment.offsets
+        first, *taken = found.steps
+        self.start_objective_ = first.objective
         self.history_ = [
             PrototypeRound(
                 number,
@@ -227,7 +236,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
                 step.objective,
                 step.covered / len(prior.own),
             )
-            for number, step in enumerate(found.steps)
+            for number, step in enumerate(taken, start=1)
         ]
 
     def _how(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> str:
@@ -255,20 +264,34 @@ class SelfPacedPrototypes(TransductiveClassifier):
         even = bool((own < 0).all()) and asked == "auto"
         if even and self.diagnostics_["evenness"] < report.least_evenness:
             return self._held_back("unbalanced", report.half_cautious)
-        full, balanced = report.full, report.balanced
-        if even and balanced.mean() > full.mean() + BALANCE_GAIN and _pays(balanced):
-            self.shares_ = uniform
-            return "full"
-        if _pays(balanced if self.shares_ is not None else full):
-            return "full"
+        gains = report.full if self.shares_ is None else report.balanced
+        if even and float((report.balanced - report.full).mean()) > BALANCE_GAIN:
+            gains, self.shares_ = report.balanced, uniform
+        if _pays(gains, "full"):
+            better = gains - report.cautious
+            error = float(better.std()) / np.sqrt(len(better))
+            if better.mean() >= error or self._shifted(Z, vectors, own, report):
+                return "full"
+        self.shares_ = None if asked == "auto" else self.shares_
+        if _pays(gains, "full") and _pays(report.cautious, "cautious"):
+            return "cautious"
         return self._held_back("rehearsal", report.cautious)
 
+    def _shifted(self, Z: Array, vectors: Array, own: Array, report: Rehearsal) -> bool:
+        """Tell whether the pool lies off its prototypes as no rehearsal did, and so gains more."""
+        if not (own < 0).all():
+            return False
+        prior = self._model.prior(vectors, own, False)
+        shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
+        self.diagnostics_["shift"] = shift / float(report.shift.mean())
+        return self.diagnostics_["shift"] > SHIFTED
+
     def _held_back(self, alarm: str, cautious: Array) -> str:
-        how = "cautious" if _pays(cautious) else "none"
+        how = "cautious" if _pays(cautious, "cautious") else "none"
         reason = {
             "unbalanced": "The pool's classes look less even than in rehearsals with every candidate "
             "present: some candidates may have no row.",
-            "rehearsal": "Full adaptation lost accuracy on held-out seen classes.",
+            "rehearsal": "Adaptation lost accuracy in rehearsals on held-out seen classes.",
         }[alarm]
         done = "cautious" if how == "cautious" else "not made: the answer is the inductive one"
         self.alarms_[alarm] = f"{reason} Adaptation is {done}."
@@ -334,6 +357,11 @@ class SelfPacedPrototypes(TransductiveClassifier):
         place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
         return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
 
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _must_rehearse(self, rows: int, unknown: int) -> bool:
         asked = self.adaptation == "auto" and self.rehearsals > 0 and self.rounds > 0
         return asked and rows > 0 and unknown > 1 and len(self.seen_classes_) >= FEWEST_TO_REHEARSE
@@ -389,8 +417,9 @@ def _keys(vectors: Array) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
 
 
-def _pays(gains: Array) -> bool:
-    return float(gains.mean() - gains.std()) >= -TOLERATED_LOSS
+def _pays(gains: Array, how: str) -> bool:
+    losses = np.minimum(gains, 0.0)
+    return float(np.sqrt(np.mean(losses**2))) <= TOLERATED_LOSS[how]
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:

@@ -7,15 +7,17 @@ returns the pseudo-label and the weight of every row; weight zero means not sele
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.losses import pseudo_label_loss
 from unseen.numerics.rows import Codes
-from unseen.numerics.transport import balance
+from unseen.numerics.transport import balance, estimate_prior
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +43,7 @@ class Selection:
         return len(np.unique(self.codes[self.chosen]))
 
 
+@runtime_checkable
 class SelectionStrategy(Protocol):
     """What a strategy offers."""
 
@@ -76,57 +79,135 @@ class ThresholdSelection:
 class BalancedSelection:
     """The most confident share of every predicted class, each class with like weight.
 
-    Labels come from probabilities that lean towards a class prior, so that no class draws all
-    rows to itself; within each class the most probable rows are taken; and a class with many selected
-    rows weighs no more than one with few.
+    Labels come from probabilities that lean towards a class prior, so that no class draws all rows to
+    itself; within each class the most confident rows are taken; and a class with many selected rows
+    weighs no more than its prior says. With ``strength=1`` the labels are an optimal-transport
+    assignment that meets the prior.
 
     Parameters
     ----------
     shares : tuple of float
         The share of each predicted class to select, round by round.
-    prior : array of L positive numbers, optional
-        The class prior to lean to; uniform when not given.
+    prior : "uniform", "estimated", None or array of L positive numbers
+        The class prior to lean to: equal sizes; sizes estimated from the pool; none; or known ones, in
+        the order of the candidates.
     strength : float in [0, 1]
         How far to lean; see :func:`unseen.numerics.transport.balance`.
     largest_weight : float
         No row counts for more than this, however few its class has.
+    by : "probability" or "margin"
+        What confidence is: the probability of the label, or its distance from the runner-up.
     """
 
     shares: tuple[float, ...] = SHARES
-    prior: Any = None
+    prior: Any = "uniform"
     strength: float = 0.9
     largest_weight: float = 3.0
+    by: str = "probability"
 
     def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
         """Take the best ``share`` of the rows of each predicted class."""
-        rows, classes = log_p.shape
-        prior = np.full(classes, 1 / classes) if self.prior is None else np.asarray(self.prior)
-        moved = balance(log_p, prior / prior.sum(), self.strength)
+        prior = self._prior(log_p)
+        moved = log_p if prior is None else balance(log_p, prior, self.strength)
         codes = moved.argmax(axis=1)
-        confidence = np.take_along_axis(moved, codes[:, None], axis=1).ravel()
-        order = np.lexsort((-confidence, codes))
-        counts = np.bincount(codes, minlength=classes)
-        start = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        rank = np.empty(rows, dtype=np.intp)
-        rank[order] = np.arange(rows) - start[codes[order]]
-        taken = np.ceil(share * counts).astype(int)
-        chosen = rank < taken[codes]
-        weight = prior / prior.sum() * rows / np.maximum(taken, 1)
-        weights = np.where(chosen, np.minimum(weight, self.largest_weight)[codes], 0.0)
-        return Selection(codes, weights, share)
+        chosen = best_of_each_class(codes, self._confidence(moved, codes), share)
+        taken = np.bincount(codes[chosen], minlength=log_p.shape[1])
+        wanted = 1 / log_p.shape[1] if prior is None else prior
+        weight = np.minimum(wanted * len(log_p) / np.maximum(taken, 1), self.largest_weight)
+        return Selection(codes, np.where(chosen, weight[codes], 0.0), share)
+
+    def _prior(self, log_p: Array) -> Array | None:
+        if self.prior is None:
+            return None
+        if isinstance(self.prior, str):
+            if self.prior == "estimated":
+                return estimate_prior(log_p)
+            if self.prior == "uniform":
+                return np.full(log_p.shape[1], 1 / log_p.shape[1])
+        else:
+            known = np.asarray(self.prior, dtype=float)
+            if known.shape == log_p.shape[1:] and (known > 0).all():
+                return np.asarray(known / known.sum())
+        raise ValueError(
+            "The 'prior' parameter of BalancedSelection must be 'uniform', 'estimated', None or "
+            f"{log_p.shape[1]} positive numbers, one a candidate. Got {self.prior!r} instead."
+        )
+
+    def _confidence(self, log_p: Array, codes: Codes) -> Array:
+        if self.by == "probability":
+            return np.take_along_axis(log_p, codes[:, None], axis=1).ravel()
+        if self.by != "margin":
+            raise ValueError(
+                "The 'by' parameter of BalancedSelection must be 'probability' or 'margin'. "
+                f"Got {self.by!r} instead."
+            )
+        if log_p.shape[1] < 2:
+            return np.zeros(len(log_p))
+        top = np.partition(log_p, -2, axis=1)[:, -2:]
+        return np.asarray(top[:, 1] - top[:, 0])
 
 
-STRATEGIES = {"threshold": ThresholdSelection, "balanced": BalancedSelection}
+@dataclass(frozen=True)
+class AgreementSelection:
+    """Rows on which another model agrees, chosen among them as by another strategy.
+
+    Parameters
+    ----------
+    partner : array of shape (M, L)
+        Probabilities or scores that another fitted model gives to the unlabelled rows, with columns in
+        the order of the candidates: ``other.predict_proba(pool)``.
+    strategy : SelectionStrategy
+        How to choose among the rows where both name the same class.
+    """
+
+    partner: Any
+    strategy: BalancedSelection = BalancedSelection()
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Those of the strategy within."""
+        return self.strategy.shares
+
+    def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
+        """Select by the strategy within, then drop the rows on which the partner differs."""
+        partner = np.asarray(self.partner)
+        if partner.shape != log_p.shape:
+            raise ValueError(
+                f"The 'partner' of AgreementSelection must have shape {log_p.shape}: unlabelled rows × "
+                f"candidates. Got {partner.shape} instead."
+            )
+        found = self.strategy.select(embedding, log_p, share)
+        agreed = found.codes == partner.argmax(axis=1)
+        return Selection(found.codes, np.where(agreed, found.weights, 0.0), found.threshold)
+
+
+def best_of_each_class(codes: Codes, confidence: Array, share: float) -> npt.NDArray[np.bool_]:
+    """Mark the ``share`` of the rows of each class that have the highest confidence."""
+    order = np.lexsort((-confidence, codes))
+    counts = np.bincount(codes)
+    start = np.cumsum(counts) - counts
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[order] = np.arange(len(codes)) - start[codes[order]]
+    marked: npt.NDArray[np.bool_] = rank < np.ceil(share * counts)[codes]
+    return marked
+
+
+STRATEGIES: dict[str, Callable[[], SelectionStrategy]] = {
+    "balanced": BalancedSelection,
+    "threshold": ThresholdSelection,
+    "margin": partial(BalancedSelection, by="margin"),
+    "transport": partial(BalancedSelection, strength=1.0),
+}
 
 
 def strategy_of(selection: object, owner: str) -> SelectionStrategy:
     """Return a strategy from its name or from itself."""
     if isinstance(selection, str) and selection in STRATEGIES:
         return STRATEGIES[selection]()
-    if hasattr(selection, "select") and hasattr(selection, "shares"):
+    if isinstance(selection, SelectionStrategy):
         return selection
-    names = " or ".join(repr(name) for name in STRATEGIES)
+    names = ", ".join(repr(name) for name in STRATEGIES)
     raise ValueError(
-        f"The 'selection' parameter of {owner} must be {names}, or a selection strategy. "
+        f"The 'selection' parameter of {owner} must be one of {names}, or a selection strategy. "
         f"Got {selection!r} instead."
     )

@@ -44,7 +44,7 @@ class WithinClassWhitening(
 
     Examples
     --------
-    >>> from unseen.transductive import WithinClassWhitening
+    >>> from unseen import WithinClassWhitening
     >>> X = [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 2.0]]
     >>> WithinClassWhitening(shrinkage=0.5).fit_transform(X, ["a", "a", "b", "b"]).round(2)
     array([[-0.71, -0.82],
