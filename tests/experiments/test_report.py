@@ -117,7 +117,6 @@ def test_page_tells_in_words_and_warns(written):
     assert "paired bootstrap over classes" in text
     assert "not comparable: simulated data" in text
     assert "unseen bench --cell" in text
-    assert "TASTE does not offer the class prior" in text
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")

@@ -13,16 +13,14 @@ from unseen import ESZSL
 from unseen.exceptions import DataError
 from unseen.experiments import Cell, Store, registry, run
 from unseen.experiments.execute import Outcome, execute, training_input
-from unseen.experiments.run import pending
+from unseen.experiments.run import attempt, pending
 
 
 def test_every_cell_has_a_row_with_all_that_a_reader_needs(finished):
     plan, store = finished
     rows = store.rows(plan.keys)
     assert [r.key for r in rows] == plan.keys
-    assert {r.status for r in rows} == {"done", "skipped"}
-    skipped = {(r.method, r.prior): r.error for r in rows if r.status == "skipped"}
-    assert skipped == {("TASTE", "estimated"): "TASTE does not offer the class prior 'estimated'."}
+    assert {r.status for r in rows} == {"done"}
     for row in rows:
         assert row.versions["unseen"]
         assert row.data_hash
@@ -157,6 +155,16 @@ def test_no_fit_can_reach_a_test_label(name, setting):
     if setting == "zsl":  # the same predictions, counted against other labels
         sums = [np.sum(p["confusion"]["counts"], axis=0).tolist() for p in predicted]
         assert sums[0] == sums[1]
+
+
+def test_what_a_data_set_or_a_method_lacks_is_skipped_with_the_reason():
+    data = registry.load("simulated-aPY@0.03x32")
+    bare = dataclasses.replace(data, test_seen=data.test_seen[:0])
+    found = attempt(Cell("bare", "ESZSL", setting="gzsl"), lambda name: bare)
+    assert (found.status, found.metrics) == ("skipped", {})
+    assert "bare holds out no rows of seen classes" in found.error
+    found = attempt(Cell("whole", "ESZSL", prior="known"), lambda name: data)
+    assert (found.status, found.error) == ("skipped", "ESZSL does not offer the class prior 'known'.")
 
 
 def test_one_row_a_class_and_shares():

@@ -121,7 +121,7 @@ def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
     prior : {"default", "uniform", "estimated", "known"}
     shares : mapping class -> share
         The true ones, used for "known" alone: the pool's class sizes are then given, as some papers
-        assume, but no label of a row.
+        assume, but no label of a row. In the order of the candidates.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
         value = dict(shares) if prior == "known" else prior
         return model.set_params(**{flagship: value})
     selection = next((k for k in known if k.rsplit("__", 1)[-1] == "selection"), None)
-    if selection is not None and prior in ("uniform", "known"):
-        given = None if prior == "uniform" else np.maximum([shares[c] for c in shares], 1e-6)
+    if selection is not None:
+        given = np.maximum(list(shares.values()), 1e-6) if prior == "known" else prior
         return model.set_params(**{selection: BalancedSelection(prior=given)})
     raise DataError(f"{type(model).__name__} does not offer the class prior {prior!r}.")
 
