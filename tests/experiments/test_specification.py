@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from unseen.exceptions import DataError
-from unseen.experiments import Experiment, Specification, make_plan, paper_specification, read, registry
+from unseen.experiments import (
+    Cell,
+    Experiment,
+    Specification,
+    make_plan,
+    paper_specification,
+    plan,
+    read,
+    registry,
+)
 from unseen.experiments.specification import derive_seed, parse
 
 GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\n'
@@ -100,6 +109,13 @@ def test_changed_data_is_another_cell(tmp_path):
     first = registry.fingerprint(str(path))
     path.write_bytes(b"two")
     assert registry.fingerprint(str(path)) != first
+
+
+def test_changed_code_is_another_cell(monkeypatch):
+    before = Cell("letters", "ESZSL").key
+    assert Cell("letters", "ESZSL").key == before
+    monkeypatch.setattr(plan, "code_digest", lambda: "another")
+    assert Cell("letters", "ESZSL").key != before
 
 
 def test_narrowing(specification):

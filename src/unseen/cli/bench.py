@@ -56,7 +56,6 @@ def bench(
     wanted = _specification(specification, paper, budget)
     wanted = wanted.narrowed(_names(datasets), _names(methods), seeds)
     plan = make_plan(wanted, data)
-    start = time.monotonic()
     with Store(out / STORE) as store:
         with _Shown(len(plan.cells)) as shown:
             progress = run(
@@ -64,17 +63,7 @@ def bench(
             )
         written = write_report(store, out, plan.keys, f"Zero-shot learning: {wanted.name}")
         rows = store.rows(plan.keys)
-    told = {
-        "command": "unseen bench",
-        "specification": wanted.to_dict(),
-        "cells": len(plan.cells),
-        "run_now": progress.done,
-        "failed": sum(r.status == "failed" for r in rows),
-        "left_out": plan.left_out,
-        "seconds": round(time.monotonic() - start, 1),
-        "report": str(written[0]),
-        "files": [str(path) for path in written],
-    }
+    told = _told(plan, progress, rows, written)
     if as_json:
         typer.echo(json.dumps({**told, "results": [_plain(r) for r in rows]}, indent=1))
         return
@@ -96,6 +85,20 @@ def report(
         typer.echo(json.dumps({"files": [str(path) for path in written]}, indent=1))
         return
     typer.echo(f"wrote {written[0]} and {len(written) - 1} files in tables/ and figures/")
+
+
+def _told(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dict[str, Any]:
+    return {
+        "command": "unseen bench",
+        "specification": plan.specification.to_dict(),
+        "cells": len(plan.cells),
+        "run_now": progress.done,
+        "failed": sum(r.status == "failed" for r in rows),
+        "left_out": plan.left_out,
+        "seconds": round(time.monotonic() - progress.started, 1),
+        "report": str(written[0]),
+        "files": [str(path) for path in written],
+    }
 
 
 def _specification(path: Path | None, paper: bool, budget: str) -> Any:

@@ -5,12 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import unseen
 from unseen.experiments import registry
 from unseen.experiments.specification import Experiment, Specification, derive_seed
+
+CODE = (
+    *("semantics.py", "numerics", "base.py", "inductive", "transductive", "fast.py", "metrics.py"),
+    "experiments/execute.py",
+)
+"""Where the code lies that decides a result."""
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code that decides a result: a row of other code is another row."""
+    digest = hashlib.sha256()
+    package = Path(unseen.__file__).parent
+    for part in CODE:
+        for file in sorted(p for p in (package / part, *(package / part).glob("*.py")) if p.is_file()):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -33,8 +51,8 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A digest of the cell, of its data and of this version of the library."""
-        text = json.dumps([asdict(self), unseen.__version__], sort_keys=True)
+        """A digest of the cell, of its data and of the code that learns and measures."""
+        text = json.dumps([asdict(self), unseen.__version__, code_digest()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property

@@ -78,19 +78,11 @@ def run(
     -------
     Progress
     """
-    from unseen.experiments.workers import in_processes
-
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be an integer >= 1. Got {jobs!r} instead.")
     todo = pending(plan, store, retry)
     progress = Progress(len(plan.cells), len(plan.cells) - len(todo))
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    jobs = min(jobs, len(todo))
-    if jobs <= 1:
-        outcomes = in_this_process(todo, plan.data, threads)
-    else:
-        outcomes = in_processes(todo, plan.data, jobs, threads)
-    for cell, outcome in outcomes:
+    for cell, outcome in _outcomes(todo, plan.data, jobs):
         store.write(cell, outcome)
         progress.note(cell, outcome)
         if outcome.status == "failed":
@@ -98,6 +90,17 @@ def run(
         if on_progress is not None:
             on_progress(progress)
     return progress
+
+
+def _outcomes(cells: list[Cell], folder: Path | None, jobs: int) -> Iterator[tuple[Cell, Outcome]]:
+    """Run cells here, or in processes that share the cores."""
+    from unseen.experiments.workers import in_processes
+
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    jobs = min(jobs, len(cells))
+    if jobs <= 1:
+        return in_this_process(cells, folder, threads)
+    return in_processes(cells, folder, jobs, threads)
 
 
 def pending(plan: Plan, store: Store, retry: bool = False) -> list[Cell]:

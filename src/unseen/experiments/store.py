@@ -21,7 +21,7 @@ from typing import Any, Self
 import unseen
 from unseen.exceptions import DataError
 from unseen.experiments.execute import Outcome
-from unseen.experiments.plan import Cell
+from unseen.experiments.plan import Cell, code_digest
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
@@ -72,7 +72,7 @@ class Row:
 def versions() -> dict[str, str]:
     """Return what the result depends on besides the data."""
     packages = ("numpy", "scipy", "scikit-learn")
-    own = {"unseen": unseen.__version__, "python": platform.python_version()}
+    own = {"unseen": unseen.__version__, "code": code_digest(), "python": platform.python_version()}
     return own | {name: metadata.version(name) for name in packages}
 
 
