@@ -9,4 +9,4 @@ class DataError(ValueError):
 
 
 class AdaptationWarning(UserWarning):
-    """A transductive method expected to do harm, and kept its inductive answer instead."""
+    """A transductive method expected to do harm, and held its adaptation back or left the pool alone."""

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
+from unseen.numerics.evaluation import evenness
 from unseen.numerics.gaussian import (
     Prior,
     adapt,
     assign,
     estimated_shares,
-    evenness,
     scores,
 )
 from unseen.numerics.predicted import fit_predictor

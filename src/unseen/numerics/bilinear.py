@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
+from unseen.numerics.evaluation import fit_temperature, per_class_accuracy, predicted_evenness
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
@@ -228,7 +228,7 @@ class _Fold:
         _, codes, weights = self.held
         classes = self.unseen.shape[1]
         temperature = fit_temperature(scores, codes, classes, weights)
-        return float(np.log(temperature)), evenness(scores.argmax(axis=1), classes)
+        return float(np.log(temperature)), predicted_evenness(scores.argmax(axis=1), classes)
 
     def _embed(self, C: float) -> Array:
         """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""

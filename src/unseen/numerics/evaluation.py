@@ -32,16 +32,21 @@ def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
     return hits
 
 
-def evenness(codes: Codes, classes: int) -> float:
-    """Return the effective number of classes among predictions, as a share of ``classes``.
+def evenness(shares: Array, rows: float = np.inf) -> float:
+    """Return the effective number of classes, as a share of all: exp(entropy of the shares) / L.
 
-    It is exp(entropy of the class shares) / classes, with the entropy corrected for the number of rows
-    (Miller–Madow): near 1 when all classes are predicted alike, 1/2 when half of them are never.
+    It is 1 for equal shares, and ½ when half of the classes share all. ``rows`` is how many rows
+    the shares were counted on; the entropy is corrected for it (Miller–Madow).
     """
-    share = np.bincount(codes, minlength=classes) / max(len(codes), 1)
-    share = share[share > 0]
-    entropy = -float(share @ np.log(share)) + (len(share) - 1) / (2 * max(len(codes), 1))
-    return min(1.0, float(np.exp(entropy)) / classes)
+    p = shares[shares > 0]
+    entropy = -float(p @ np.log(p)) + (len(p) - 1) / (2 * rows)
+    return min(1.0, float(np.exp(entropy)) / len(shares))
+
+
+def predicted_evenness(codes: Codes, classes: int) -> float:
+    """Return how evenly rows are predicted over the classes."""
+    rows = max(len(codes), 1)
+    return evenness(np.bincount(codes, minlength=classes) / rows, rows)
 
 
 def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:

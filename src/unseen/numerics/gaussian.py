@@ -147,12 +147,6 @@ def estimated_shares(S: Array, sweeps: int = 50) -> Array:
     return np.asarray(shares / shares.sum())
 
 
-def evenness(shares: Array) -> float:
-    """Return exp(entropy)/L: 1 for equal shares, ½ when half of the classes share all."""
-    p = shares[shares > 0]
-    return float(np.exp(-(p * np.log(p)).sum()) / len(shares))
-
-
 @dataclass(frozen=True)
 class Step:
     """One round of ``adapt``."""

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.gaussian import Prior, adapt, estimated_shares, evenness, scores
+from unseen.numerics.gaussian import Prior, adapt, estimated_shares, scores
 from unseen.numerics.predicted import Predictor, fit_predictor
 from unseen.numerics.rows import class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.whitening import Whitening

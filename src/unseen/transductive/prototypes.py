@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.exceptions import AdaptationWarning
+from unseen.numerics.evaluation import evenness
 from unseen.numerics.gaussian import (
     TRUSTED,
     Adaptation,
@@ -21,7 +22,6 @@ from unseen.numerics.gaussian import (
     adapt,
     assign,
     estimated_shares,
-    evenness,
     scores,
 )
 from unseen.numerics.rehearsal import Rehearsal, SeenModel, rehearse, seen_model

@@ -15,7 +15,7 @@ from unseen.exceptions import AdaptationWarning
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.coupled import StructuralProblem
-from unseen.numerics.evaluation import evenness
+from unseen.numerics.evaluation import predicted_evenness
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
 from unseen.numerics.structural import StructuralSolution
@@ -186,7 +186,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         if self.selection != "balanced" or self.evenness_ is None:
             return False
         mean, deviation = self.evenness_
-        found = evenness(predicted, classes)
+        found = predicted_evenness(predicted, classes)
         if found >= mean - max(DEVIATIONS * deviation, SLACK):
             return False
         warnings.warn(
