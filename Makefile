@@ -8,10 +8,11 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test study bench-speed clean
+.PHONY: help setup demo bench test study bench-speed clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
+	@echo "make bench   every table and figure of the paper, in out/bench/report.html; minutes"
 	@echo "make test    lint, types, import directions, tests and doctests"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
@@ -30,6 +31,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup
 	@$(BIN)/unseen demo
+
+bench: setup
+	@$(BIN)/unseen bench --paper --budget quick
 
 test: setup
 	@echo "ruff: style";           $(BIN)/ruff check --quiet $(CODE) && $(BIN)/ruff format --quiet --check $(CODE)

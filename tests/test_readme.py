@@ -13,7 +13,13 @@ from unseen.base import ZeroShotClassifier
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / name
-    for name in ("README.md", "CONTRIBUTING.md", "docs/index.md", "docs/guide/estimators.md")
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/index.md",
+        "docs/guide/estimators.md",
+        "docs/guide/experiments.md",
+    )
 ]
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import unseen
-from unseen.cli import datasets, demo
+from unseen.cli import bench, datasets, demo
 
 app = typer.Typer(
     help="Recognise classes that nobody has labelled.",
@@ -23,6 +23,8 @@ app = typer.Typer(
 )
 app.add_typer(datasets.app, name="datasets")
 app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
+app.command(epilog="Example: unseen bench --paper --budget quick")(bench.bench)
+app.command(epilog="Example: unseen report --out out/bench")(bench.report)
 
 
 def _show_version(wanted: bool) -> None:

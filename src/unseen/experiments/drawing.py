@@ -1,0 +1,150 @@
+"""Figures as SVG: text stays text, and its colour follows the page, light or dark."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Canvas
+
+from unseen.experiments.figures import Figure
+
+INK = "#123457"
+"""Stands for the colour of text, and becomes ``currentColor`` in the SVG."""
+COLOURS = ("#3b7dd8", "#e2762d", "#2fa36b", "#b45bc7", "#c9a227", "#d64f6a", "#5aa9b8")
+MANY_CLASSES = 25
+
+
+def draw(figure: Figure) -> str:
+    """Return the SVG, transparent, with identifiers that begin with the figure's name.
+
+    Examples
+    --------
+    >>> from unseen.experiments.figures import Line
+    >>> curve = Line("ASTE", [1, 2], [50.0, 60.0], [])
+    >>> svg = draw(Figure("demo", "Demo", "lines", "round", "%", [curve], ""))
+    >>> svg.startswith("<svg") and "currentColor" in svg
+    True
+    """
+    style: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": figure.name,
+        "font.size": 10,
+        "font.family": "sans-serif",
+        "text.color": INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with matplotlib.rc_context(style):
+        width = 7.2
+        if figure.kind == "matrix":
+            canvas = Canvas(figsize=(6.0, 5.4), layout="constrained")
+        else:
+            canvas = Canvas(figsize=(width, 3.8), layout="constrained")
+        FigureCanvasSVG(canvas)
+        axes = canvas.add_subplot()
+        {"bars": _bars, "lines": _curves, "matrix": _matrix}[figure.kind](axes, figure)
+        stream = io.StringIO()
+        canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _adopted(stream.getvalue(), figure)
+
+
+def _curves(axes: Any, figure: Figure) -> None:
+    owners = [line.label.removeprefix("Fast-") for line in figure.lines]
+    order = list(dict.fromkeys(owners))
+    for line, owner in zip(figure.lines, owners, strict=True):
+        colour = COLOURS[order.index(owner) % len(COLOURS)]
+        spread = line.deviation if any(line.deviation) and not line.dashed else None
+        axes.errorbar(
+            line.x,
+            line.y,
+            yerr=spread,
+            color=colour,
+            label=line.label,
+            linestyle="--" if line.dashed or line.label.startswith("Fast-") else "-",
+            marker=None if line.dashed else "o",
+            markersize=4,
+            linewidth=1.2 if line.dashed else 1.8,
+            capsize=2,
+        )
+    if figure.log_x:
+        axes.set_xscale("log")
+    if figure.x_label == "round":
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    _frame(axes, figure)
+
+
+def _bars(axes: Any, figure: Figure) -> None:
+    names = list(dict.fromkeys(x for line in figure.lines for x in line.x))
+    many = len(names) > MANY_CLASSES
+    width = 0.8 / len(figure.lines)
+    for i, line in enumerate(figure.lines):
+        place = [names.index(x) - 0.4 + (i + 0.5) * width for x in line.x]
+        spread = line.deviation if any(line.deviation) else None
+        axes.bar(place, line.y, width, yerr=spread, color=COLOURS[i], label=line.label, ecolor=INK)
+        if len(names) <= 6:
+            for x, y in zip(place, line.y, strict=True):
+                axes.annotate(
+                    f"{y:.1f}", (x, y), (0, 3), textcoords="offset points", ha="center", size=9
+                )
+    size = 5.5 if many else 10
+    long = max(len(part) for n in names for part in str(n).split("@")) * len(names) > 84
+    shown = [str(n).replace("@", "\n@") for n in names] if not many else names
+    axes.set_xticks(range(len(names)), shown, rotation=90 if long else 0, size=size)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    _frame(axes, figure)
+
+
+def _matrix(axes: Any, figure: Figure) -> None:
+    values = np.array([line.y for line in figure.lines])
+    names = [line.label for line in figure.lines]
+    shown = axes.imshow(values, cmap="viridis", vmin=0, vmax=100)
+    size = 9 if len(names) <= MANY_CLASSES else 4.5
+    axes.set_xticks(range(len(names)), names, rotation=90, size=size)
+    axes.set_yticks(range(len(names)), names, size=size)
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    bar = axes.figure.colorbar(shown, shrink=0.8)
+    bar.set_label("% of the true class")
+    if len(names) <= 12:
+        for i, row in enumerate(values):
+            for j, value in enumerate(row):
+                if value >= 0.5:
+                    ink = "white" if value < 60 else "black"
+                    axes.text(j, i, f"{value:.0f}", ha="center", va="center", size=8, color=ink)
+
+
+def _frame(axes: Any, figure: Figure) -> None:
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.grid(axis="y", color=INK, alpha=0.15)
+    axes.set_axisbelow(True)
+    if len(figure.lines) > 1 or figure.kind == "lines":
+        axes.legend(
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=4,
+            fontsize=8,
+            borderaxespad=0.3,
+        )
+
+
+def _adopted(svg: str, figure: Figure) -> str:
+    """Fit an SVG to stand inside a page: no prolog, own identifiers, the page's colour, a title."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r'\bid="', f'id="{figure.name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{figure.name}-", svg)
+    svg = re.sub(r'href="#', f'href="#{figure.name}-', svg)
+    svg = svg.replace(INK, "currentColor")
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    head, rest = svg.split(">", 1)
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    title = figure.title.replace("&", "&amp;").replace("<", "&lt;")
+    return f'{head} role="img" aria-label="{title}"><title>{title}</title>{rest}'

@@ -1,0 +1,213 @@
+"""One cell: fit on what training may see, then measure.
+
+``training_input`` is the only door between a data set and ``fit``: it hands over labels of training
+rows and ``None`` for every other row. Estimators choose their parameters inside ``fit``, so nothing
+that tunes can reach a test label.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen import FastTraining, metrics
+from unseen.datasets import ZeroShotDataset, audit
+from unseen.exceptions import DataError
+from unseen.experiments import registry
+from unseen.experiments.domains import proxy_a_distance
+from unseen.experiments.hardest import hardest_rows
+from unseen.experiments.plan import Cell
+
+Array = npt.NDArray[Any]
+
+
+class NotApplicable(DataError):
+    """The cell asks for what its data set or its method does not have."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell leaves behind."""
+
+    status: str
+    features: str = ""
+    seconds: float = float("nan")
+    predict_seconds: float = float("nan")
+    peak_mb: float = float("nan")
+    metrics: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    error: str = ""
+
+
+def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
+    """Run one cell."""
+    if cell.method == registry.AUDIT:
+        found = audit(data)
+        facts = {"provenance": data.provenance, "rows": found.rows, "classes": found.classes}
+        return Outcome(
+            "done",
+            data.features,
+            metrics={"findings": [asdict(f) for f in found.findings], **facts},
+        )
+    if cell.method == registry.DISTANCE:
+        value, error = proxy_a_distance(data, cell.seed)
+        return Outcome("done", data.features, metrics={"a_distance": value, "domain_error": error})
+    return _fit_and_measure(cell, data)
+
+
+def training_input(cell: Cell, data: ZeroShotDataset) -> tuple[Any, Array]:
+    """Return ``X, y`` for ``fit``: training rows in the trial's order, then the unlabelled pool."""
+    random = np.random.default_rng(cell.seed)
+    train = random.permutation(data.train)
+    if cell.share < 1:
+        train = _share(data.y[train], train, cell.share)
+    if not registry.method(cell.method).transductive:
+        return data.X[train], data.y[train].astype(object)
+    pool = data.test_unseen
+    if cell.setting == "gzsl":
+        pool = np.concatenate([data.test_seen, pool])
+    labels = np.full(len(train) + len(pool), None, dtype=object)
+    labels[: len(train)] = data.y[train]
+    return data.X[np.concatenate([train, pool])], labels
+
+
+def _share(labels: Array, rows: Array, share: float) -> Array:
+    """Keep the first ``share`` of the rows of each class, and at least one."""
+    kept = [
+        own[: max(1, round(share * len(own)))] for c in np.unique(labels) for own in [rows[labels == c]]
+    ]
+    return np.concatenate(kept)
+
+
+def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C)
+    candidates = "all" if cell.setting == "gzsl" else "unseen"
+    model.set_params(candidates=candidates)
+    if isinstance(model, FastTraining):
+        model.set_params(estimator__candidates=candidates)
+    if cell.prior == "default":
+        return model
+    pool = data.test_unseen
+    names = data.semantics.classes
+    if cell.setting == "gzsl":
+        pool = np.concatenate([data.test_seen, pool])
+    else:
+        names = names[~np.isin(names, data.seen_classes)]
+    shares = {c: max(float((data.y[pool] == c).mean()), 1e-6) for c in names.tolist()}
+    total = sum(shares.values())
+    try:
+        return registry.with_prior(model, cell.prior, {c: v / total for c, v in shares.items()})
+    except DataError as error:
+        raise NotApplicable(str(error)) from None
+
+
+def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
+    if cell.setting == "gzsl" and not len(data.test_seen):
+        raise NotApplicable(f"{cell.dataset} holds out no rows of seen classes, so GZSL has no test.")
+    model = _configured(cell, data)
+    X, y = training_input(cell, data)
+    reset_peak()
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
+    peak = peak_mb()
+    rows = data.test_unseen
+    if cell.setting == "gzsl":
+        rows = np.concatenate([data.test_seen, rows])
+    start = time.perf_counter()
+    scores = model.predict_proba(data.X[rows])
+    predict_seconds = (time.perf_counter() - start) / len(rows)
+    found = _metrics(cell, data, model, rows, scores)
+    found["warnings"] = sorted({str(w.message) for w in raised if "Adaptation" in w.category.__name__})
+    if cell.share == 1 and cell.setting == "zsl" and cell.prior == "default":
+        found |= _seen_error(cell, data, model)
+    if cell.trial == 0 and cell.share == 1 and cell.C is None and cell.setting == "zsl":
+        found["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
+    history = _history(data, model, y, rows)
+    return Outcome("done", data.features, seconds, predict_seconds, peak, found, history)
+
+
+def _metrics(
+    cell: Cell, data: ZeroShotDataset, model: Any, rows: Array, scores: Array
+) -> dict[str, Any]:
+    true, classes = data.y[rows], np.asarray(model.classes_)
+    predicted = classes[scores.argmax(axis=1)]
+    by_class = metrics.accuracy_by_class(true, predicted)
+    found: dict[str, Any] = {
+        "per_image": metrics.per_image_accuracy(true, predicted),
+        "by_class": {str(c): v for c, v in by_class.items()},
+    }
+    if cell.setting == "gzsl":
+        parts = metrics.seen_unseen_harmonic(true, predicted, data.seen_classes)
+        found |= {"seen": parts.seen, "unseen": parts.unseen, "accuracy": parts.harmonic}
+        found["ausuc"] = metrics.ausuc(true, scores, classes, data.seen_classes)
+        return found
+    found["accuracy"] = metrics.per_class_accuracy(true, predicted)
+    if len(classes) > 5:
+        found["top5"] = metrics.top_k_accuracy(true, scores, classes, 5)
+    if len(classes) <= 60 and cell.trial == 0 and cell.share == 1 and cell.C is None:
+        table = metrics.confusion(true, predicted, classes)
+        found["confusion"] = {
+            "classes": [str(c) for c in table.classes.tolist()],
+            "counts": table.counts.tolist(),
+        }
+    return found
+
+
+def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, float]:
+    """Return ε and ε̄ of Eq. (26) and (27) for models that regress on one-hot labels."""
+    if cell.method.removeprefix("Fast-") not in ("ESZSL", "ASTE", "TASTE"):
+        return {}
+    judge = model
+    if not isinstance(model, FastTraining):  # the same ruler for the model trained on rows
+        judge = FastTraining(model)
+        judge.seen_classes_, judge.estimator_ = model.seen_classes_, model
+    of_rows, of_patterns = judge.training_errors(data.X[data.train], data.y[data.train])
+    return {"seen_error_rows": of_rows, "seen_error_patterns": of_patterns}
+
+
+def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[dict[str, Any]]:
+    """Return the rounds, with the share of rows first trusted in each whose final label is right."""
+    rounds = getattr(model, "history_", None)
+    if not rounds:
+        return []
+    pool = np.flatnonzero(np.array([label is None for label in y]))
+    first = model.labelled_round_[pool]
+    right = model.transduction_[pool] == data.y[rows]
+    lines = []
+    for item in rounds:
+        line: dict[str, Any] = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
+        new = first == item.round
+        line["newly_trusted"] = int(new.sum())
+        line["purity"] = float(right[new].mean()) if new.any() else None
+        lines.append(line)
+    return lines
+
+
+def reset_peak() -> None:
+    """Forget the largest resident memory so far, where the system can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_mb() -> float:
+    """Return the largest resident memory of this process, in megabytes."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        line = next(part for part in status.split("\n") if part.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    except (OSError, StopIteration):
+        unit = 2**20 if sys.platform == "darwin" else 2**10
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

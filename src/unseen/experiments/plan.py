@@ -1,0 +1,137 @@
+"""From a specification to cells: one cell is one fit, and it is in a plan once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import unseen
+from unseen.experiments import registry
+from unseen.experiments.specification import Experiment, Specification, derive_seed
+
+CODE = (
+    *("semantics.py", "numerics", "base.py", "inductive", "transductive", "fast.py", "metrics.py"),
+    "experiments/execute.py",
+)
+"""Where the code lies that decides a result."""
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code that decides a result: a row of other code is another row."""
+    digest = hashlib.sha256()
+    package = Path(unseen.__file__).parent
+    for part in CODE:
+        for file in sorted(p for p in (package / part, *(package / part).glob("*.py")) if p.is_file()):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit, named by what decides its result."""
+
+    dataset: str
+    method: str
+    trial: int = 0
+    setting: str = "zsl"
+    prior: str = "default"
+    share: float = 1.0
+    C: float | None = None
+    data_hash: str = ""
+
+    @property
+    def seed(self) -> int:
+        """The seed of a trial: the same for every method, so that methods are compared in pairs."""
+        return derive_seed(self.dataset, "trial", self.trial)
+
+    @property
+    def key(self) -> str:
+        """A digest of the cell, of its data and of the code that learns and measures."""
+        text = json.dumps([asdict(self), unseen.__version__, code_digest()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """A line for people."""
+        extras = [self.setting] * (self.setting != "zsl") + [self.prior] * (self.prior != "default")
+        if self.share != 1:
+            extras.append(f"share {self.share:g}" if self.share else "one row a class")
+        if self.C is not None:
+            extras.append(f"C={self.C:g}")
+        return " · ".join([self.dataset, self.method, f"trial {self.trial}", *extras])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a run, in the order to run them, and what was left out with the reason."""
+
+    specification: Specification
+    cells: tuple[Cell, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+    data: Path | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the cells."""
+        return [cell.key for cell in self.cells]
+
+
+def make_plan(specification: Specification, data: Path | None = None) -> Plan:
+    """List the cells; those of one data set stand together, so that it is loaded once.
+
+    Parameters
+    ----------
+    specification : Specification
+    data : path, optional
+        A folder with data sets, looked in before ``UNSEEN_DATA`` and the user's cache.
+
+    Examples
+    --------
+    >>> from unseen.experiments import Experiment, Specification
+    >>> wanted = Experiment("first", ("letters",), ("ESZSL", "Fast-ESZSL"), trials=2)
+    >>> len(make_plan(Specification("mine", (wanted,))).cells)
+    4
+    """
+    hashes: dict[str, str] = {}
+    cells: dict[Cell, None] = {}
+    left_out: dict[str, str] = {}
+    for experiment in specification.experiments:
+        for name in experiment.methods:
+            if not registry.offered(name):
+                if name != "SelfPacedPrototypes":
+                    registry.method(name)
+                left_out[name] = "this version of the library does not have it"
+        for dataset in registry.resolve(experiment.datasets, data) if experiment.datasets else ():
+            if dataset not in hashes:
+                hashes[dataset] = registry.fingerprint(dataset, data)
+            cells |= dict.fromkeys(_product(experiment, dataset, hashes[dataset]))
+    order = {name: i for i, name in enumerate(hashes)}
+    ordered = sorted(cells, key=lambda c: (order[c.dataset], c.trial))
+    return Plan(specification, tuple(ordered), left_out, data)
+
+
+def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]:
+    found = []
+    for name in filter(registry.offered, experiment.methods):
+        if name in registry.MEASUREMENTS:
+            found.append(Cell(dataset, name, data_hash=data_hash))
+            continue
+        transductive = registry.method(name).transductive
+        for trial in range(experiment.trials):
+            for setting in experiment.settings:
+                for prior in experiment.priors if transductive else ("default",):
+                    for share in experiment.shares:
+                        for C in experiment.C or (None,):
+                            found.append(
+                                Cell(dataset, name, trial, setting, prior, share, C, data_hash)
+                            )
+    return found

@@ -1,0 +1,126 @@
+"""Stored rows, by what they answer; and numbers that remember the rows they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.experiments import registry
+from unseen.experiments.store import Row
+
+
+@dataclass(frozen=True)
+class Value:
+    """One entry of a table."""
+
+    text: str = ""
+    number: float | None = None
+    keys: tuple[str, ...] = ()
+    """The stored rows that the number was computed from."""
+    source: str = ""
+    """Which number of those rows: "mean accuracy", "deviation of seconds" …"""
+    best: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table before it is written anywhere."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: list[list[Value]]
+    notes: list[str] = field(default_factory=list)
+
+
+MEASURES: dict[str, Callable[[Row], float]] = {
+    "accuracy": lambda r: 100 * r.accuracy,
+    "seconds": lambda r: r.seconds,
+    "predict_ms": lambda r: 1000 * r.predict_seconds,
+    "peak_mb": lambda r: r.peak_mb,
+    "seen": lambda r: 100 * r.metrics["seen"],
+    "unseen": lambda r: 100 * r.metrics["unseen"],
+    "ausuc": lambda r: 100 * r.metrics["ausuc"],
+    "seen_error_rows": lambda r: r.metrics["seen_error_rows"],
+    "seen_error_patterns": lambda r: r.metrics["seen_error_patterns"],
+    "a_distance": lambda r: r.metrics["a_distance"],
+}
+"""What can be shown of a row. A report's number is the mean over rows of one of these."""
+
+
+def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) -> Value:
+    """Return the mean over trials, with the standard deviation where there are several.
+
+    Examples
+    --------
+    >>> measured([])
+    Value(text='–', number=None, keys=(), source='', best=False, note='')
+    """
+    if not rows:
+        return Value("–")
+    numbers = np.array([MEASURES[measure](row) for row in rows])
+    mean = float(numbers.mean())
+    text = f"{mean:.{digits}f}"
+    if len(rows) > 1 and measure == "accuracy":
+        text += f" ± {numbers.std(ddof=1):.{digits}f}"
+    return Value(text, mean, tuple(row.key for row in rows), f"mean {measure}")
+
+
+class Results:
+    """The finished rows of a plan."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.all = _with_short_names(rows)
+        self.done = [row for row in self.all if row.status == "done"]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets with a finished fit, in the order of the plan."""
+        return list(dict.fromkeys(r.dataset for r in self.fits))
+
+    @property
+    def fits(self) -> list[Row]:
+        """Rows of methods, not of measurements."""
+        return [r for r in self.done if r.method not in registry.MEASUREMENTS]
+
+    def features(self, dataset: str) -> str:
+        """Return the features of a data set, as its record names them."""
+        return next((r.features for r in self.done if r.dataset == dataset), "")
+
+    def methods(self, *, transductive: bool | None = None, fast: bool | None = None) -> list[str]:
+        """Return the methods with a finished fit, in the order of the registry."""
+        there = {r.method for r in self.fits}
+        return [
+            m.name
+            for m in registry.METHODS.values()
+            if m.name in there
+            and (transductive is None or m.transductive == transductive)
+            and (fast is None or m.name.startswith("Fast-") == fast)
+        ]
+
+    def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
+        """Return the trials of one method on one data set, the plain protocol unless told otherwise."""
+        wanted = {"setting": "zsl", "prior": "default", "share": 1.0, "C": None, **protocol}
+        return [
+            row
+            for row in self.done
+            if row.dataset == dataset
+            and row.method == method
+            and all(getattr(row, name) == value for name, value in wanted.items())
+        ]
+
+
+def _with_short_names(rows: Sequence[Row]) -> list[Row]:
+    """Call a data set that was given as a path by its last part, where that tells it from others."""
+    names = {row.dataset for row in rows}
+    short = {name: Path(name).name for name in names}
+    taken = list(short.values())
+    return [
+        replace(row, dataset=short[row.dataset]) if taken.count(short[row.dataset]) == 1 else row
+        for row in rows
+    ]

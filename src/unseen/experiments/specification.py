@@ -1,0 +1,200 @@
+"""What to run: TOML → frozen dataclasses, with every fault named.
+
+A specification is a list of experiments; each is the product of its data sets, methods, trials and
+protocol. Two experiments may ask for the same cell: it runs once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from unseen.exceptions import DataError
+
+SETTINGS = ("zsl", "gzsl")
+PRIORS = ("default", "uniform", "estimated", "known")
+BUDGETS = ("quick", "full")
+ONE_INSTANCE = 0.0
+"""The share that stands for one row a class, the start point of the paper's Fig. 5."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The product of its fields.
+
+    Parameters
+    ----------
+    name : str
+    datasets : tuple of str
+        "letters", "simulated-AwA@0.1x512" (a tenth of the rows, 512 features), "CUB", "AWA1:SS" (its
+        standard split), a path, or "real": whatever is found in the data folder.
+    methods : tuple of str
+        Names of the registry, "Fast-" forms included.
+    trials : int
+        Each shuffles the training rows and seeds the method.
+    settings : tuple of {"zsl", "gzsl"}
+        Answer among the unseen classes, or among all.
+    priors : tuple of {"default", "uniform", "estimated", "known"}
+        What a transductive method assumes of the class shares of its pool.
+    shares : tuple of float
+        Of the training rows of each class; 0 is one row a class.
+    C : tuple of float
+        Fixed weights of the regulariser; empty leaves the choice to the method.
+    """
+
+    name: str
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    trials: int = 1
+    settings: tuple[str, ...] = ("zsl",)
+    priors: tuple[str, ...] = ("default",)
+    shares: tuple[float, ...] = (1.0,)
+    C: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"experiment {self.name!r}"
+        for part in ("datasets", "methods", "settings", "priors", "shares"):
+            if not getattr(self, part):
+                raise DataError(f"{where}: {part!r} is empty. Name at least one.")
+        _among(where, "settings", self.settings, SETTINGS)
+        _among(where, "priors", self.priors, PRIORS)
+        if isinstance(self.trials, bool) or not isinstance(self.trials, int) or self.trials < 1:
+            raise DataError(f"{where}: 'trials' must be an integer >= 1. Got {self.trials!r} instead.")
+        if not all(0 <= share <= 1 for share in self.shares):
+            raise DataError(f"{where}: 'shares' must lie between 0 and 1. Got {self.shares} instead.")
+        if not all(value > 0 for value in self.C):
+            raise DataError(f"{where}: 'C' must be positive. Got {self.C} instead.")
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A run: a name and its experiments."""
+
+    name: str
+    experiments: tuple[Experiment, ...]
+
+    def narrowed(
+        self,
+        datasets: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        trials: int | None = None,
+    ) -> Specification:
+        """Replace the data sets, keep only some methods, change the number of trials."""
+        kept = []
+        for experiment in self.experiments:
+            own = tuple(m for m in experiment.methods if not methods or m in methods)
+            if own:
+                changes: dict[str, Any] = {"methods": own}
+                if datasets:
+                    changes["datasets"] = tuple(datasets)
+                if trials is not None:
+                    changes["trials"] = trials
+                kept.append(replace(experiment, **changes))
+        if not kept:
+            raise DataError(
+                f"no experiment of {self.name!r} uses {', '.join(methods)}. Its methods: "
+                f"{', '.join(sorted({m for e in self.experiments for m in e.methods}))}."
+            )
+        return Specification(self.name, tuple(kept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON."""
+        return asdict(self)
+
+
+def derive_seed(*names: object) -> int:
+    """Return the seed that belongs to these names: the same on every machine, in any order of runs.
+
+    Examples
+    --------
+    >>> derive_seed("letters", "trial", 0) == derive_seed("letters", "trial", 0)
+    True
+    >>> derive_seed("letters", "trial", 0) == derive_seed("letters", "trial", 1)
+    False
+    """
+    digest = hashlib.sha256("\x1f".join(str(n) for n in names).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def read(path: str | Path) -> Specification:
+    """Read a specification file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.toml"
+    >>> _ = path.write_text('[[experiment]]\\nname = "first"\\ndatasets = ["letters"]\\n'
+    ...                     'methods = ["ESZSL", "Fast-ESZSL"]\\n')
+    >>> read(path).experiments[0].trials
+    1
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as text: {error}") from None
+    return parse(text, str(path), path.stem)
+
+
+def parse(text: str, source: str, name: str) -> Specification:
+    """Parse the text of a specification; ``source`` is named in errors."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{source}: is not TOML: {error}") from None
+    unknown = sorted(set(found) - {"name", "experiment"})
+    if unknown:
+        raise DataError(f"{source}: unknown key {unknown[0]!r}. Known: name, [[experiment]].")
+    entries = found.get("experiment")
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"{source}: has no [[experiment]]. Add one with datasets and methods.")
+    experiments = tuple(_experiment(e, i, source) for i, e in enumerate(entries, 1))
+    names = [e.name for e in experiments]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise DataError(f"{source}: two experiments are called {twice[0]!r}. Give each its own name.")
+    return Specification(str(found.get("name", name)), experiments)
+
+
+def paper_specification(budget: str = "quick") -> Specification:
+    """Return the specification of ``unseen bench --paper``."""
+    if budget not in BUDGETS:
+        raise DataError(f"budget must be one of {', '.join(BUDGETS)}. Got {budget!r} instead.")
+    file = resources.files(__package__) / "specifications" / f"paper_{budget}.toml"
+    return parse(file.read_text(encoding="utf-8"), f"the paper's {budget} specification", "paper")
+
+
+def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experiment:
+    where = f"{source}: experiment {number}"
+    known = {f.name for f in fields(Experiment)}
+    for key, value in entry.items():
+        if key not in known:
+            raise DataError(f"{where}: unknown key {key!r}. Known: {', '.join(sorted(known))}.")
+        if key not in ("name", "trials"):
+            kind = (int, float) if key in ("shares", "C") else str
+            if not isinstance(value, list) or not all(isinstance(v, kind) for v in value):
+                what = "numbers" if key in ("shares", "C") else "strings"
+                raise DataError(f"{where}: {key!r} must be a list of {what}. Got {value!r} instead.")
+    missing = [key for key in ("datasets", "methods") if key not in entry]
+    if missing:
+        raise DataError(f"{where}: {missing[0]!r} is missing.")
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    values["name"] = str(values.get("name", f"experiment {number}"))
+    for key in ("shares", "C"):
+        if key in values:
+            values[key] = tuple(float(v) for v in values[key])
+    try:
+        return Experiment(**values)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def _among(where: str, part: str, values: Sequence[str], known: Sequence[str]) -> None:
+    for value in values:
+        if value not in known:
+            raise DataError(f"{where}: {part!r} must be among {', '.join(known)}. Got {value!r}.")

@@ -1,0 +1,166 @@
+"""The store: one SQLite file, one transaction a cell.
+
+A row is written whole or not at all, and stays: killing the process at any moment loses at most the
+cell in flight. Write-ahead logging lets a report read while a run writes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import unseen
+from unseen.exceptions import DataError
+from unseen.experiments.execute import Outcome
+from unseen.experiments.plan import Cell, code_digest
+
+_COLUMNS = (
+    *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
+    *("data_hash", "features", "specification", "versions", "seconds", "predict_seconds", "peak_mb"),
+    *("metrics", "history", "error", "finished"),
+)
+_SCHEMA = f"""
+create table if not exists cells (
+    key text primary key, {", ".join(f'"{name}"' for name in _COLUMNS[1:])}
+)
+"""
+UNTIMED = tuple(c for c in _COLUMNS if c not in ("seconds", "predict_seconds", "peak_mb", "finished"))
+"""What two runs of the same cell must agree on."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stored cell."""
+
+    key: str
+    status: str
+    dataset: str
+    method: str
+    trial: int
+    setting: str
+    prior: str
+    share: float
+    C: float | None
+    seed: int
+    data_hash: str
+    features: str
+    specification: dict[str, Any]
+    versions: dict[str, str]
+    seconds: float
+    predict_seconds: float
+    peak_mb: float
+    metrics: dict[str, Any] = field(repr=False)
+    history: list[dict[str, Any]] = field(repr=False)
+    error: str
+    finished: str
+
+    @property
+    def accuracy(self) -> float:
+        """The cell's accuracy: per class; for GZSL the harmonic mean."""
+        return float(self.metrics.get("accuracy", math.nan))
+
+
+def versions() -> dict[str, str]:
+    """Return what the result depends on besides the data."""
+    packages = ("numpy", "scipy", "scikit-learn")
+    own = {"unseen": unseen.__version__, "code": code_digest(), "python": platform.python_version()}
+    return own | {name: metadata.version(name) for name in packages}
+
+
+class Store:
+    """Results, by the key of their cell.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> store = Store(pathlib.Path(tempfile.mkdtemp()) / "results.sqlite")
+    >>> cell = Cell("letters", "ESZSL")
+    >>> store.write(cell, Outcome("done", metrics={"accuracy": 0.7}))
+    >>> store.rows()[0].accuracy
+    0.7
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            self._database.execute("pragma journal_mode=wal")
+            self._database.execute("pragma synchronous=full")
+            self._database.execute(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._database.close()
+            raise DataError(f"{self.path}: is not a store of results: {error}. Name another.") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def write(self, cell: Cell, outcome: Outcome) -> None:
+        """Store one cell in one transaction; an earlier row of the same cell gives way."""
+        values = (
+            *(cell.key, outcome.status, cell.dataset, cell.method, cell.trial, cell.setting),
+            *(cell.prior, cell.share, cell.C, cell.seed, cell.data_hash, outcome.features),
+            *(_json(cell.to_dict()), _json(versions())),
+            *(outcome.seconds, outcome.predict_seconds, outcome.peak_mb),
+            *(_json(outcome.metrics), _json(outcome.history), outcome.error),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        marks = ", ".join("?" for _ in values)
+        with self._database:
+            self._database.execute(f"insert or replace into cells values ({marks})", values)
+
+    def statuses(self) -> dict[str, str]:
+        """Return key → status of every row."""
+        return dict(self._database.execute("select key, status from cells").fetchall())
+
+    def rows(self, keys: Iterable[str] | None = None) -> list[Row]:
+        """Return rows in the order of ``keys``, or all of them in the order of their keys."""
+        names = ", ".join(f'"{c}"' for c in _COLUMNS)
+        found = self._database.execute(f"select {names} from cells order by key").fetchall()
+        rows = {values[0]: _row(values) for values in found}
+        return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
+
+    def untimed(self) -> list[tuple[Any, ...]]:
+        """Return all that two runs must agree on, for comparison."""
+        names = ", ".join(f'"{c}"' for c in UNTIMED)
+        return self._database.execute(f"select {names} from cells order by key").fetchall()
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    held = dict(zip(_COLUMNS, values, strict=True))
+    for name in ("specification", "versions", "metrics", "history"):
+        held[name] = json.loads(held[name])
+    for name in ("seconds", "predict_seconds", "peak_mb"):
+        held[name] = math.nan if held[name] is None else held[name]
+    return Row(**held)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    """Turn NaN and infinity, which JSON lacks, into null."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,85 @@
+"""The summary in words: what a reader should know before any table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen.experiments import paper, registry
+from unseen.experiments.beside import beside_paper
+from unseen.experiments.results import Results, measured
+from unseen.experiments.significance import by_class, compare
+
+
+def sentences(results: Results) -> list[str]:
+    """Return one sentence for each thing that the rows show."""
+    told = [s for d in results.datasets for s in _dataset(results, d)]
+    told += _fast_training(results)
+    time, _ = paper.prediction_ms()
+    fits = [r for r in results.fits if r.setting == "zsl"]
+    if fits:
+        slowest = max(fits, key=lambda r: r.predict_seconds)
+        told.append(
+            f"Prediction takes at most {1000 * slowest.predict_seconds:.3f} ms a row "
+            f"({slowest.method}, {slowest.dataset}); the paper says about {time:g} ms."
+        )
+    verdicts = [row[4].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
+    paired = [v for v in verdicts if "comparable" in v]
+    if paired:
+        told.append(
+            f"Of {len(paired)} pairs of our number and the paper's, {paired.count('comparable')} are "
+            "comparable; the tables beside the paper name both features and say why the others are not."
+        )
+    failed = sum(r.status == "failed" for r in results.all)
+    if failed:
+        told.append(f"{failed} cells failed; see Warnings. Run again with --retry.")
+    return told
+
+
+def _dataset(results: Results, dataset: str) -> list[str]:
+    groups = {m: results.select(dataset, m) for m in results.methods()}
+    groups = {m: rows for m, rows in groups.items() if rows}
+    if len(groups) < 2:
+        return []
+    order = sorted(groups, key=lambda m: -float(np.mean([r.accuracy for r in groups[m]])))
+    best, second = order[0], order[1]
+    gap = compare(by_class(groups[best]), by_class(groups[second]))
+    sure = "significantly" if gap.significant else "not significantly"
+    where, top = f"{dataset} ({results.features(dataset)})", measured(groups[best]).text
+    if dataset.startswith("simulated"):
+        return [f"{where}: the best reach {top}%. It shows time, and says nothing of real accuracy."]
+    text = (
+        f"{where}: {best} is best with {top}%, {sure} ahead of {second} with "
+        f"{measured(groups[second]).text}% (paired bootstrap over {gap.classes} classes, "
+        f"{_p(gap.p_value)})."
+    )
+    inductive = [m for m in order if not registry.method(m).transductive]
+    if registry.method(best).transductive and inductive:
+        ahead = 100 * compare(by_class(groups[best]), by_class(groups[inductive[0]])).difference
+        text += (
+            f" Unlabelled rows gain {ahead:.1f} points over the best inductive method, {inductive[0]}."
+        )
+    return [text]
+
+
+def _fast_training(results: Results) -> list[str]:
+    ratios, changes = [], []
+    for dataset in results.datasets:
+        for name in results.methods(fast=False):
+            plain, fast = results.select(dataset, name), results.select(dataset, f"Fast-{name}")
+            if plain and fast:
+                seconds = [float(np.mean([r.seconds for r in rows])) for rows in (plain, fast)]
+                ratios.append(seconds[0] / seconds[1])
+                means = [float(np.mean([r.accuracy for r in rows])) for rows in (plain, fast)]
+                changes.append(100 * (means[1] - means[0]))
+    if not ratios:
+        return []
+    low, middle, high = min(changes), float(np.median(changes)), max(changes)
+    return [
+        f"Fast training is {np.median(ratios):.1f} times as fast in the median of {len(ratios)} pairs "
+        f"(from {min(ratios):.1f} to {max(ratios):.1f}), and changes accuracy by {middle:+.1f} "
+        f"points in the median (from {low:+.1f} to {high:+.1f})."
+    ]
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -1,0 +1,88 @@
+"""Processes that run cells: one pipe each, so that none outlives the run that started it."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from unseen.experiments.execute import Outcome
+from unseen.experiments.plan import Cell
+from unseen.experiments.run import Loader, attempt
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    cell: Cell | None = None
+
+
+def in_processes(
+    cells: Sequence[Cell], folder: Path | None, jobs: int, threads: int
+) -> Iterator[tuple[Cell, Outcome]]:
+    """Run cells in ``jobs`` processes; a process that dies fails its cell and is replaced."""
+    context = multiprocessing.get_context("spawn")
+    queue = list(reversed(cells))
+    workers = [_start(context, folder, threads) for _ in range(jobs)]
+    try:
+        for worker in workers:
+            _give(worker, queue)
+        while busy := [w for w in workers if w.cell is not None]:
+            ready = wait([w.pipe for w in busy])
+            for worker in [w for w in busy if w.pipe in ready]:
+                cell = worker.cell
+                outcome = _receive(worker)
+                if outcome.status == "failed" and not worker.process.is_alive():
+                    workers[workers.index(worker)] = worker = _start(context, folder, threads)
+                _give(worker, queue)
+                assert cell is not None
+                yield cell, outcome
+    finally:
+        for worker in workers:
+            worker.pipe.close()
+        for worker in workers:
+            if worker.cell is not None:
+                worker.process.terminate()
+            worker.process.join(timeout=10)
+
+
+def _start(context: Any, folder: Path | None, threads: int) -> _Worker:
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, folder, threads), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _give(worker: _Worker, queue: list[Cell]) -> None:
+    worker.cell = queue.pop() if queue else None
+    if worker.cell is not None:
+        worker.pipe.send(worker.cell)
+
+
+def _receive(worker: _Worker) -> Outcome:
+    try:
+        outcome: Outcome = worker.pipe.recv()
+    except (EOFError, ConnectionError):
+        worker.process.join(timeout=10)
+        code = worker.process.exitcode
+        return Outcome("failed", error=f"The process ended with code {code}: out of memory, or killed.")
+    return outcome
+
+
+def _serve(pipe: Connection, folder: Path | None, threads: int) -> None:
+    """Answer cells with outcomes until the other end closes: then nobody waits for them."""
+    load = Loader(folder)
+    with threadpool_limits(limits=threads):
+        while True:
+            try:
+                cell = pipe.recv()
+                pipe.send(attempt(cell, load))
+            except (EOFError, ConnectionError):
+                return

@@ -1,0 +1,40 @@
+"""One small run that the suite shares: every kind of cell, on simulated rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from unseen.experiments import Experiment, Specification, Store, make_plan, run
+
+TINY = "simulated-aPY@0.03x32"
+SMALL = "simulated-AwA@0.01x24"
+METHODS = (
+    *("PrototypeRidge", "Fast-PrototypeRidge", "ESZSL", "Fast-ESZSL", "SJE", "ASTE", "Fast-ASTE"),
+    *("TASTE", "Fast-TASTE", "SelfPacedPrototypes"),
+)
+PRIORS = ("uniform", "estimated", "known")
+
+
+@pytest.fixture(scope="session")
+def specification():
+    return Specification(
+        "tiny",
+        (
+            Experiment("data", (TINY,), ("audit", "A-distance")),
+            Experiment("main", (TINY,), METHODS, trials=2),
+            Experiment("another", (SMALL,), ("ESZSL", "ASTE", "Fast-ASTE", "TASTE")),
+            Experiment("general", (TINY,), ("ASTE", "TASTE"), settings=("gzsl",)),
+            Experiment("priors", (TINY,), ("TASTE", "SelfPacedPrototypes"), priors=PRIORS),
+            Experiment("shares", (TINY,), ("ESZSL",), trials=2, shares=(0.0, 0.5, 1.0)),
+            Experiment("C", (TINY,), ("ASTE",), C=(0.1, 1.0, 10.0)),
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def finished(specification, tmp_path_factory):
+    """The plan and an open store that holds all of it."""
+    plan = make_plan(specification)
+    with Store(tmp_path_factory.mktemp("run") / "results.sqlite") as store:
+        run(plan, store)
+        yield plan, store

@@ -1,0 +1,126 @@
+"""Specifications and plans: what is read, what is refused, what is in a plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from unseen.exceptions import DataError
+from unseen.experiments import (
+    Cell,
+    Experiment,
+    Specification,
+    make_plan,
+    paper_specification,
+    plan,
+    read,
+    registry,
+)
+from unseen.experiments.specification import derive_seed, parse
+
+GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name =", "mine: is not TOML"),
+        ("nmae = 'x'", "mine: unknown key 'nmae'"),
+        ("", r"has no \[\[experiment\]\]"),
+        (GOOD + 'metods = ["x"]', "experiment 1: unknown key 'metods'"),
+        ('[[experiment]]\nmethods = ["ESZSL"]', "experiment 1: 'datasets' is missing"),
+        (GOOD.replace('["ESZSL"]', '"ESZSL"'), "'methods' must be a list of strings"),
+        (GOOD.replace('["ESZSL"]', "[]"), "'methods' is empty"),
+        (GOOD + "trials = 0", "'trials' must be an integer >= 1. Got 0"),
+        (GOOD + 'settings = ["both"]', "'settings' must be among zsl, gzsl. Got 'both'"),
+        (GOOD + "shares = [2]", "'shares' must lie between 0 and 1"),
+        (GOOD + "C = [0]", "'C' must be positive"),
+        (GOOD + GOOD, "two experiments are called 'a'"),
+    ],
+)
+def test_faults_are_named(text, message):
+    with pytest.raises(DataError, match=message):
+        parse(text, "mine", "mine")
+
+
+def test_unreadable_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"none\.toml: cannot be read"):
+        read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("budget", ["quick", "full"])
+def test_paper_specification_names_known_methods(budget):
+    wanted = {m for e in paper_specification(budget).experiments for m in e.methods}
+    assert all(registry.offered(m) for m in wanted)
+    assert {"audit", "A-distance", "TASTE", "Fast-TASTE"} <= wanted
+    with pytest.raises(DataError, match="budget must be one of quick, full"):
+        paper_specification("huge")
+
+
+def test_seeds_come_from_names_alone():
+    assert derive_seed("letters", "trial", 0) == 877758852
+    cells = make_plan(parse(GOOD + "trials = 2", "mine", "mine")).cells
+    assert [c.seed for c in cells] == [derive_seed("letters", "trial", t) for t in (0, 1)]
+
+
+def test_a_cell_is_in_a_plan_once(specification):
+    plan = make_plan(specification)
+    assert len(set(plan.keys)) == len(plan.keys)
+    doubled = Specification("twice", specification.experiments * 2)
+    assert make_plan(doubled).keys == plan.keys
+
+
+def test_inductive_methods_have_one_prior():
+    both = Experiment("p", ("letters",), ("ESZSL", "TASTE"), priors=("uniform", "known"))
+    cells = make_plan(Specification("p", (both,))).cells
+    assert [(c.method, c.prior) for c in cells] == [
+        ("ESZSL", "default"),
+        ("TASTE", "uniform"),
+        ("TASTE", "known"),
+    ]
+
+
+def test_unknown_names_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNSEEN_DATA", str(tmp_path))
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
+    with pytest.raises(DataError, match="no data set 'CUP'"):
+        make_plan(Specification("x", (Experiment("x", ("CUP",), ("ESZSL",)),)))
+    with pytest.raises(DataError, match=r"no method 'EZSL'\. Known: PrototypeRidge"):
+        make_plan(Specification("x", (Experiment("x", ("letters",), ("EZSL",)),)))
+    real = Specification("x", (Experiment("x", ("letters", "real"), ("ESZSL",)),))
+    assert {c.dataset for c in make_plan(real).cells} == {"letters"}
+
+
+def test_real_data_is_found_with_its_standard_split(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNSEEN_DATA", raising=False)
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "none"))
+    for name, files in {"AWA1": ("res101.mat",), "SUN": (), "CUB": ("res101.mat",)}.items():
+        folder = tmp_path / "xlsa17" / name
+        folder.mkdir(parents=True)
+        for file in ("att_splits.mat", "binaryAtt_splits.mat", *files):
+            (folder / file).touch()
+    assert sorted(registry.find_real(tmp_path)) == ["AWA1", "AWA1:SS", "CUB"]
+
+
+def test_changed_data_is_another_cell(tmp_path):
+    path = tmp_path / "data.npz"
+    path.write_bytes(b"one")
+    first = registry.fingerprint(str(path))
+    path.write_bytes(b"two")
+    assert registry.fingerprint(str(path)) != first
+
+
+def test_changed_code_is_another_cell(monkeypatch):
+    before = Cell("letters", "ESZSL").key
+    assert Cell("letters", "ESZSL").key == before
+    monkeypatch.setattr(plan, "code_digest", lambda: "another")
+    assert Cell("letters", "ESZSL").key != before
+
+
+def test_narrowing(specification):
+    fewer = specification.narrowed(("letters",), ("TASTE",), 1)
+    assert {m for e in fewer.experiments for m in e.methods} == {"TASTE"}
+    assert {e.trials for e in fewer.experiments} == {1}
+    with pytest.raises(DataError, match="no experiment of 'tiny' uses Nothing"):
+        specification.narrowed(methods=("Nothing",))

@@ -1,0 +1,166 @@
+"""Tables and figures against the stored rows, and published numbers against the paper's source."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unseen.experiments import paper, registry
+from unseen.experiments.beside import why_not
+from unseen.experiments.figures import all_figures
+from unseen.experiments.formats import dumps, to_csv, to_json, to_latex
+from unseen.experiments.results import MEASURES, Results
+from unseen.experiments.significance import compare
+from unseen.experiments.tables import all_tables
+
+SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data")).parent
+SOURCES = sorted((SHARED / "paper").glob("*.txt"))
+
+
+@pytest.fixture(scope="module")
+def results(finished):
+    plan, store = finished
+    return Results(store.rows(plan.keys))
+
+
+def expected(value, rows):
+    """Recompute a number from the rows that it names."""
+    if value.source.startswith("mean "):
+        measure, _, minus = value.source.removeprefix("mean ").partition(" minus ")
+        return np.mean([MEASURES[measure](r) for r in rows]) - float(minus or 0)
+    assert value.source == "ratio seconds"
+    plain = [r.seconds for r in rows if not r.method.startswith("Fast-")]
+    fast = [r.seconds for r in rows if r.method.startswith("Fast-")]
+    return np.mean(plain) / np.mean(fast)
+
+
+def test_every_number_is_what_its_rows_say(results):
+    rows = {r.key: r for r in results.all}
+    published = {p.mean for t in ("II", "III", "IV") for p in paper.accuracies(t)}
+    published |= {v for line in paper.times() for v in (line.without, line.with_ft, line.ratio)}
+    checked = 0
+    for table in all_tables(results):
+        for value in (v for line in table.rows for v in line if v.number is not None):
+            if not value.keys:
+                assert value.number in published
+                continue
+            assert value.number == pytest.approx(expected(value, [rows[k] for k in value.keys]))
+            shown = float(value.text.split(" ")[0].replace("−", "-"))
+            assert shown == pytest.approx(value.number, abs=0.51)
+            checked += 1
+    assert checked > 100
+
+
+def test_all_tables_are_there(results):
+    names = [t.name for t in all_tables(results)]
+    assert names == [
+        *("table_2", "paper_II", "table_3", "paper_III", "table_4", "paper_IV", "table_5"),
+        *("generalised", "priors", "bound_terms", "domain_distances", "costs"),
+    ]
+
+
+def test_best_of_each_column_is_marked(results):
+    table = next(t for t in all_tables(results) if t.name == "table_2")
+    for place in range(1, len(table.columns)):
+        column = [row[place] for row in table.rows]
+        top = max(v.number for v in column if v.number is not None)
+        assert all(v.best == (v.number == top) for v in column)
+
+
+def test_formats_hold_the_same(results):
+    for table in all_tables(results):
+        read = list(csv.reader(io.StringIO(to_csv(table))))
+        assert len(read) == len(table.rows) + 1
+        assert {len(line) for line in read} == {len(table.columns) + 1}
+        assert len(json.loads(dumps(to_json(table)))["rows"]) == len(table.rows)
+        latex = to_latex(table)
+        assert latex.count(r"\\") == len(table.rows) + 1
+        body = "\n".join(line for line in latex.split("\n") if not line.startswith("%"))
+        assert not re.search(r"(?<!\\)[_%#]", body)
+        assert body.isascii()
+
+
+def test_figures_are_data_with_rows(results):
+    figures = all_figures(results)
+    kinds = {f.name.split("_")[0] for f in figures}
+    assert {"fig", "weight", "rounds", "classes", "confusion"} <= kinds
+    keys = {r.key for r in results.all}
+    for figure in figures:
+        for line in figure.lines:
+            assert set(line.keys) <= keys
+            assert len(line.x) == len(line.y)
+    start = next(f for f in figures if f.name.startswith("fig_5")).lines[0]
+    assert start.x[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("dataset", "ours", "reason"),
+    [
+        ("AWA1:SS", "VGG-19", ""),
+        ("AWA1", "vgg19", "not comparable: split differs (PS, paper SS)"),
+        ("CUB:SS", "resnet101", "not comparable: features differ"),
+        ("CUB", "res101", "not comparable: features differ, split differs (PS, paper SS)"),
+        ("simulated-AwA", "vgg19", "not comparable: simulated data"),
+    ],
+)
+def test_what_compares(dataset, ours, reason):
+    assert why_not(dataset, ours, "VGG-19 (fc7)") == reason
+
+
+def test_every_published_number_has_its_features():
+    counts = {t: len(paper.accuracies(t)) for t in ("II", "III", "IV")}
+    assert counts == {"II": 28, "III": 14, "IV": 30}
+    assert all(p.features for t in counts for p in paper.accuracies(t))
+    assert len(paper.times()) == 5
+    ours = {m.paper for m in registry.METHODS.values()}
+    assert {p.method for p in paper.accuracies("IV")} <= ours
+
+
+@pytest.mark.skipif(not SOURCES, reason=f"needs {SHARED / 'paper'}")
+@pytest.mark.parametrize(("table", "caption"), [
+    ("II", "different inductive approaches"),
+    ("III", "different transductive-based ZSL methods"),
+    ("IV", "with and without the FT strategy. The mark"),
+    ("V", "Training time of different approaches"),
+])  # fmt: skip
+def test_published_numbers_are_those_of_the_source(table, caption):
+    text = SOURCES[0].read_text(encoding="utf-8", errors="replace")
+    body = text[text.index(caption) :]
+    body = body[body.index(r"\begin{tabular}") : body.index(r"\end{tabular}")]
+    body = re.sub(r"\\cite\{[^}]*\}|\\multirow\{\d\}", "", body)
+    printed = Counter(float(n) for n in re.findall(r"(?<![\d.])\d+\.\d+", body))
+    if table == "V":
+        kept = Counter(v for t in paper.times() for v in (t.without, t.with_ft, t.ratio))
+    else:
+        found = paper.accuracies(table)
+        kept = Counter([p.mean for p in found] + [p.deviation for p in found if p.deviation])
+    assert kept == printed
+
+
+def test_bootstrap_keeps_classes_together():
+    random = np.random.default_rng(0)
+    hard = {str(i): v for i, v in enumerate(random.uniform(0.1, 0.9, 40))}
+    better = {c: v + 0.05 + 0.01 * random.standard_normal() for c, v in hard.items()}
+    found = compare(better, hard)
+    assert found.significant
+    assert found.low < found.difference < found.high
+    noise = {c: v + 0.2 * random.standard_normal() for c, v in hard.items()}
+    assert not compare(noise, hard).significant
+    with pytest.raises(ValueError, match="not measured on the same classes"):
+        compare(hard, {"other": 1.0})
+
+
+def test_a_path_is_called_by_its_last_part(results):
+    row = results.fits[0]
+    first, second = (dataclasses.replace(row, dataset=name) for name in ("/a/photos", "/b/photos"))
+    assert Results([first]).datasets == ["photos"]
+    assert Results([first, second]).datasets == ["/a/photos", "/b/photos"]
