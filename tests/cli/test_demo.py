@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import unseen.cli
 from unseen.cli import app, main
-from unseen.cli.demo import FLAGSHIP, measure, methods
+from unseen.cli.demo import measure, methods
 from unseen.cli.files import whole_file
 from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
@@ -23,7 +23,7 @@ NAMES = [
     prefix + name
     for name in ("PrototypeRidge", "ESZSL", "SJE", "ASTE", "TASTE")
     for prefix in ("", "Fast-")
-] + ["SelfPacedPrototypes"] * (FLAGSHIP is not None)
+] + ["SelfPacedPrototypes"]
 FILES = ["digits.png", "table.csv", "table.json"]
 
 
