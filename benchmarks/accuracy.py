@@ -82,9 +82,9 @@ def evaluate(data: ZeroShotDataset, name: str, seed: int, scenario: str) -> tupl
     if hasattr(model, "inductive_"):
         model.compatibility_ = model.inductive_
         start = per_class_accuracy(data.y[pool], model.predict(data.X[pool]))
-    elif hasattr(model, "start_transduction_"):
-        found = model.start_transduction_[len(train) : len(train) + len(pool)]
-        start = per_class_accuracy(data.y[pool], found)
+    elif "rounds" in model.get_params():
+        inductive = method(name, semantics, seed).set_params(rounds=0).fit(data.X[rows], labels)
+        start = per_class_accuracy(data.y[pool], inductive.predict(data.X[pool]))
     return 100 * start, 100 * end
 
 
