@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import unseen.cli
 from unseen.cli import app, main
 from unseen.cli.demo import measure, methods
-from unseen.cli.files import whole_file
 from unseen.datasets.record import ZeroShotDataset
+from unseen.datasets.safety import atomic_file
 from unseen.exceptions import DataError
 
 NAMES = [
@@ -182,13 +182,13 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch, capsys):
 
 def test_files_are_whole_or_not_there(tmp_path):
     def break_off():
-        with whole_file(tmp_path / "a.txt") as path:
+        with atomic_file(tmp_path / "a.txt") as path:
             path.write_text("half")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         break_off()
     assert list(tmp_path.iterdir()) == []
-    with whole_file(tmp_path / "deep" / "a.txt") as path:
+    with atomic_file(tmp_path / "deep" / "a.txt") as path:
         np.savetxt(path, [1.0])
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["a.txt"]

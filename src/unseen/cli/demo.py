@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 import unseen
 from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPacedPrototypes
-from unseen.cli.files import whole_file
 from unseen.datasets.record import ZeroShotDataset
+from unseen.datasets.safety import atomic_file
 from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
 
 
@@ -75,7 +75,7 @@ def demo(
     paths = _write(out, report, results)
     if shown is not None:
         name, model = shown
-        with whole_file(out / "digits.png") as temporary:
+        with atomic_file(out / "digits.png") as temporary:
             draw(temporary, name, model.set_params(candidates="unseen"), data)
         paths.insert(0, out / "digits.png")
     if as_json:
@@ -191,11 +191,11 @@ def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> dict[str
 
 
 def _write(out: Path, report: dict[str, Any], results: list[Result]) -> list[Path]:
-    with whole_file(out / "table.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
+    with atomic_file(out / "table.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [f.name for f in fields(Result)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(r) for r in results)
-    with whole_file(out / "table.json") as path:
+    with atomic_file(out / "table.json") as path:
         text = json.dumps(report, indent=1, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
     return [out / "table.csv", out / "table.json"]

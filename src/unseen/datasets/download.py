@@ -16,7 +16,7 @@ from typing import Any
 import pooch
 import requests
 
-from unseen.datasets.safety import atomic_folder, reading
+from unseen.datasets.safety import atomic_folder, cache_folder, reading
 from unseen.exceptions import DataError
 
 PathLike = str | os.PathLike[str]
@@ -143,11 +143,6 @@ def fetch(
         record.write_text(f"{pooch.file_hash(str(target))}  {archive.file}\n")
         _LOG.warning("%s: no SHA-256 was published; that of this download is kept in %s", name, record)
     return _unpacked(target) if unpack else target
-
-
-def cache_folder() -> Path:
-    """Return the folder for downloads: ``UNSEEN_CACHE``, or else the user's cache folder."""
-    return Path(os.environ.get("UNSEEN_CACHE") or pooch.os_cache("unseen")).expanduser()
 
 
 def _unreachable(

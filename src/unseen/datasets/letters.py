@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 import numpy.typing as npt
-import pooch
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.textpath import TextPath
@@ -28,6 +25,7 @@ from scipy import ndimage
 from sklearn.datasets import load_digits
 
 from unseen.datasets.record import ZeroShotDataset
+from unseen.datasets.safety import atomic_file, cache_folder
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 
@@ -198,8 +196,7 @@ _UNREADABLE = (
 
 
 def _cached_prints() -> dict[str, Array]:
-    folder = Path(os.environ.get("UNSEEN_CACHE") or pooch.os_cache("unseen")).expanduser()
-    path = folder / "letters_to_digits.npz"
+    path = cache_folder() / "letters_to_digits.npz"
     stored = _read_prints(path)
     if stored is not None:
         return stored
@@ -232,22 +229,16 @@ def _read_prints(path: Path) -> dict[str, Array] | None:
 
 
 def _write_prints(path: Path, printed: dict[str, Array]) -> None:
-    temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-            temporary = Path(file.name)
+        with atomic_file(path) as temporary:
             np.savez_compressed(
-                file,
+                temporary,
                 key=np.array(_content_key()),
                 letters=printed["letters"],
                 digits=printed["digits"],
             )
-        temporary.replace(path)
     except OSError as error:
         logger.info("%s cannot be written (%s): the prints are not cached.", path, error)
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------------------- the printing

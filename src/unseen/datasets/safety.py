@@ -106,6 +106,13 @@ def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
         ) from None
 
 
+def cache_folder() -> Path:
+    """Return the folder for what is kept: ``UNSEEN_CACHE``, or else the user's cache folder."""
+    import pooch  # only here: every reader imports this module
+
+    return Path(os.environ.get("UNSEEN_CACHE") or pooch.os_cache("unseen")).expanduser()
+
+
 @contextmanager
 def atomic_file(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``target``; move it into place only if all went well."""

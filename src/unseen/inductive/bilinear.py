@@ -49,8 +49,6 @@ class BilinearClassifier(ZeroShotClassifier):
         C: float | None,
         mu: float | None,
         *,
-        shrinkage: float | None = None,
-        metric: Array | None = None,
         held: Rows | None = None,
         width: int | None = None,
     ) -> Choice:
@@ -59,7 +57,7 @@ class BilinearClassifier(ZeroShotClassifier):
         one_hot = self._parameters()[0] is None
         if not one_hot and not by_hand and A.shape[1] >= FEWEST_CLASSES:
             paths = Path.of(C, C_GRID), Path.of(mu, MU_GRID)
-            return choose(rows, A, *paths, shrinkage=shrinkage, metric=metric, held=held, width=width)
+            return choose(rows, A, *paths, held=held, width=width)
         sums = Sums.of(rows, A.shape[1], width)
         if C is None:
             C = 2 * (ONE_HOT_C if one_hot else 0.3) * sums.scale

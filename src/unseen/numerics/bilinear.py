@@ -1,6 +1,6 @@
 """The regularisation path of the bilinear ridge, by class-wise folds that share their sums.
 
-    V(C, μ) = 2 (2XᵀX + C·M)⁻¹ XᵀYAᵀ (AAᵀ + μI)⁻¹
+    V(C, μ) = 2 (2XᵀX + C·I)⁻¹ XᵀYAᵀ (AAᵀ + μI)⁻¹
 
 is ESZSL's closed form, the start of ASTE (its dual point α = Y) and of TASTE. One Gram matrix is
 computed for each fold; the training sums of the others are differences from the total.
@@ -130,8 +130,6 @@ def choose(
     C: Path,
     mu: Path,
     *,
-    shrinkage: float | None = None,
-    metric: Array | None = None,
     held: Rows | None = None,
     width: int | None = None,
     folds: int = 5,
@@ -147,10 +145,6 @@ def choose(
         The semantics of their classes.
     C, mu : Path
         Values to try.
-    shrinkage : float, optional
-        Of the within-class metric of each fold; ``None`` for the plain ridge.
-    metric : array of shape (p, p), optional
-        One metric for all folds instead.
     held : Rows, optional
         Rows on which a held-out class is judged, when they are not the rows to learn from.
     width : int, optional
@@ -168,7 +162,7 @@ def choose(
 
     def fold(f: int) -> _Fold:
         judged = (rows if held is None else held).of_classes(parts[f])
-        return _Fold.of(judged, parts[f], total, sums[f], A, shrinkage, metric)
+        return _Fold.of(judged, parts[f], total, sums[f], A)
 
     accuracy = np.mean([fold(f).accuracies(C, mu) for f in range(len(parts))], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
@@ -188,25 +182,13 @@ class _Fold:
 
     held: Rows
     train: Sums
-    metric: Array | None
     seen: Array
     unseen: Array
 
     @classmethod
-    def of(
-        cls,
-        held: Rows,
-        part: Codes,
-        total: Sums,
-        own: Sums,
-        A: Array,
-        shrinkage: float | None,
-        metric: Array | None,
-    ) -> _Fold:
+    def of(cls, held: Rows, part: Codes, total: Sums, own: Sums, A: Array) -> _Fold:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        train = total.without(own, kept)
-        metric = train.metric(shrinkage) if metric is None else metric
-        return cls(held, train, metric, A[:, kept], A[:, part])
+        return cls(held, total.without(own, kept), A[:, kept], A[:, part])
 
     def accuracies(self, C: Path, mu: Path) -> Array:
         """Return the per-class accuracy on the held-out classes for each pair of values."""
@@ -231,8 +213,8 @@ class _Fold:
         return float(np.log(temperature)), predicted_evenness(scores.argmax(axis=1), classes)
 
     def _embed(self, C: float) -> Array:
-        """Return X · 2(2XᵀX + C·M)⁻¹XᵀY, which all values of μ share."""
-        G = regularised(self.train.moments, C, self.metric)
+        """Return X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""
+        G = regularised(self.train.moments, C)
         half = linalg.solve(G, 2 * self.train.labels, assume_a="pos", overwrite_a=True)
         X = self.held.X
         return np.asarray(X @ half.astype(X.dtype))
