@@ -10,21 +10,38 @@ import numpy.typing as npt
 
 from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.gaussian import Prior, adapt, estimated_shares, scores
+from unseen.numerics.gaussian import Adaptation, Prior, adapt, scores
 from unseen.numerics.predicted import Predictor, fit_predictor
 from unseen.numerics.rows import class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.whitening import Whitening
 
 Array = npt.NDArray[Any]
 
+FIRMNESS = 2.0
+"""How much tighter the tie is than the errors of prediction suggest. On folds of seen classes it costs
+½ point with all candidates present and gains 1 with half of them (tried: 1, 2, 3, 25)."""
+
 CAUTION = 25.0
-"""How much tighter the cautious tie is. Chosen on folds: it does no harm when classes are absent."""
+"""The same for the cautious tie, which knows no common shift either."""
 
 OFFSET = 1.0
 """Variance of a shift that all classes share, in units of a class's own variance."""
 
 MOST_ROWS = 4000
 """Rows of a rehearsal's pool: more would take time and change little."""
+
+TAIL = 50.0
+"""How many times as many rows the largest class of an uneven rehearsal has as the smallest."""
+
+EQUAL_GAIN = 0.015
+"""What equal class shares must gain in rehearsal, over learned ones, to be imposed on the pool."""
+
+TOLERATED_LOSS = 0.02
+"""What adaptation may lose in rehearsal, so many standard deviations below the mean gain:"""
+DEVIATIONS, DEVIATIONS_UNEVEN = 1.0, 1.5
+
+SHIFTED = 2.0
+"""A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
 
 
 class SeenModel(NamedTuple):
@@ -51,7 +68,7 @@ class SeenModel(NamedTuple):
         foretold = self.predictor
         prototypes[~known] = foretold.prototypes(vectors[~known])
         C = foretold.class_covariance(vectors[~known])
-        C = C / CAUTION if cautious else C + OFFSET * np.diag(C).mean()
+        C = C / CAUTION if cautious else (C + OFFSET * np.diag(C).mean()) / FIRMNESS
         law = foretold.basis, foretold.variances, foretold.rest
         return Prior(prototypes, rows, C, *law)
 
@@ -75,26 +92,72 @@ def seen_model(
     return SeenModel(whitening, white, counts, predictor)
 
 
+class Verdict(NamedTuple):
+    """What rehearsals advise for a pool."""
+
+    adapt: bool
+    equal: bool
+    """Impose equal class shares."""
+    alarm: str | None
+    """"uneven" or "rehearsal": why adaptation is held back, or is made with care."""
+
+
 @dataclass(frozen=True)
 class Rehearsal:
-    """Accuracies of the rehearsed pools, one entry a fold; a gain is against the start."""
+    """What the rehearsed pools gained over their start in accuracy, one entry a fold."""
 
+    temperature: float
     start: Array
-    full: Array
-    balanced: Array
-    cautious: Array
-    half_cautious: Array
-    """The gain of the cautious tie when half of the candidates have no row."""
+    """Accuracy before adaptation."""
+    learned: Array
+    """Gain with learned class shares."""
+    equal: Array
+    """Gain with equal class shares imposed."""
+    half: Array
+    """Gain, shares learned, when half of the candidates have no row."""
+    tail: Array
+    """Gain, shares learned, when class sizes fall from 50 to 1."""
     evenness: Array
     half_evenness: Array
+    tail_evenness: Array
     shift: Array
     """How far the pool lay from its predicted prototypes as a whole."""
-    temperature: float
 
     @property
     def least_evenness(self) -> float:
-        """Nearer to rehearsals with all candidates present than to those with half of them."""
-        return float(0.6 * self.evenness.mean() + 0.4 * self.half_evenness.mean())
+        """Half-way between rehearsals with even classes and those with uneven ones."""
+        uneven = max(self.half_evenness.mean(), self.tail_evenness.mean())
+        return float(self.evenness.mean() + uneven) / 2
+
+    def verdict(self, evenness: float | None, shift: float, equal: bool | None) -> Verdict:
+        """Say what to do with a pool.
+
+        Parameters
+        ----------
+        evenness : float or None
+            Of the pool; None where class sizes are not to be judged.
+        shift : float
+            Of the pool, in units of the rehearsals' mean. A shift of domain is what seen classes
+            cannot rehearse and what adaptation is best at: it is made then unless it did harm.
+        equal : bool or None
+            Whether equal class shares are imposed; None: as rehearsals advise.
+        """
+        if evenness is not None and evenness < self.least_evenness:
+            pays = all(_pays(gains, DEVIATIONS_UNEVEN) for gains in (self.half, self.tail))
+            return Verdict(pays, False, "uneven")
+        choices = [bool(equal)]
+        if equal is None and float((self.equal - self.learned).mean()) > EQUAL_GAIN:
+            choices = [True, False]
+        for choice in choices:
+            gains = self.equal if choice else self.learned
+            harm = float(np.sqrt(np.mean(np.minimum(gains, 0.0) ** 2)))
+            if _pays(gains, DEVIATIONS) or (shift > SHIFTED and harm <= TOLERATED_LOSS):
+                return Verdict(True, choice, None)
+        return Verdict(False, False, "rehearsal")
+
+
+def _pays(gains: Array, deviations: float) -> bool:
+    return float(gains.mean() - deviations * gains.std()) >= -TOLERATED_LOSS
 
 
 def rehearse(
@@ -112,10 +175,8 @@ def rehearse(
     K = len(vectors)
     held = int(np.clip(candidates, 2, K // 3))
     size = min(pool_rows / candidates * held, MOST_ROWS)
-    sums, counts = (
-        class_sums(rows.X, rows.codes, K, rows.weights),
-        class_weights(*rows[1:2], K, rows.weights),
-    )
+    sums = class_sums(rows.X, rows.codes, K, rows.weights)
+    counts = class_weights(rows.codes, K, rows.weights)
     draws = -(-folds // (K // held))
     parts = [part for d in range(draws) for part in class_folds(K, K // held, seed + d)][:folds]
     results = []
@@ -127,10 +188,8 @@ def rehearse(
         rng = np.random.default_rng([seed, number])
         X, codes = _thinned(away, size, rng)
         results.append(_one(model, vectors[part], model.whitening(X), codes, rounds, rng))
-    *columns, logs = np.array(results).T
-    start, full, balanced, cautious, half, even, half_even, shift = columns
-    temperature = float(np.exp(logs.mean()))
-    return Rehearsal(start, full, balanced, cautious, half, even, half_even, shift, temperature)
+    logs, *columns = np.array(results).T
+    return Rehearsal(float(np.exp(logs.mean())), *columns)
 
 
 def _thinned(away: Rows, size: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -147,35 +206,50 @@ def _thinned(away: Rows, size: float, rng: np.random.Generator) -> tuple[Array, 
 def _one(
     model: SeenModel, vectors: Array, Z: Array, codes: Array, rounds: int, rng: np.random.Generator
 ) -> list[float]:
+    """Return the log of a fold's temperature, and its entry in every column of a Rehearsal."""
     L = len(vectors)
-    unknown = np.full(L, -1)
-    bold, careful = model.prior(vectors, unknown, False), model.prior(vectors, unknown, True)
+    prior = model.prior(vectors, np.full(L, -1), False)
+    first = scores(Z, prior.prototypes).argmax(axis=1)
 
-    def accuracy(predicted: Array, true: Array) -> float:
-        return float(np.nanmean(per_class_accuracy(true, predicted == true, L)))
+    def accuracy(predicted: Array, rows: Array) -> float:
+        hits = predicted == codes[rows]
+        return float(np.nanmean(per_class_accuracy(codes[rows], hits, L)))
 
-    def labels(prior: Prior, shares: Array | None) -> tuple[Array, Array]:
-        found = adapt(Z, prior, shares, rounds)
-        return found.assignment.Q.argmax(axis=1), found.means
+    def gain(rows: Array, equal: bool = False) -> tuple[float, Adaptation]:
+        shares = np.full(L, 1 / L) if equal else None
+        found = adapt(Z[rows], prior, shares, rounds, learn_shares=not equal)
+        labels = found.assignment.Q.argmax(axis=1)
+        return accuracy(labels, rows) - accuracy(first[rows], rows), found
 
-    first = scores(Z, bold.prototypes)
-    start = accuracy(first.argmax(axis=1), codes)
-    free, means = labels(bold, None)
-    even, _ = labels(bold, np.full(L, 1 / L))
-    near, near_means = labels(careful, None)
-    half = np.isin(codes, rng.permutation(L)[: max(1, L // 2)])
-    some = adapt(Z[half], careful, None, rounds)
-    half_start = accuracy(first[half].argmax(axis=1), codes[half])
-    half_end = accuracy(some.assignment.Q.argmax(axis=1), codes[half])
+    def even(found: Adaptation) -> float:
+        return evenness(found.assignment.Q.mean(axis=0, dtype=float))
+
+    every = np.arange(len(Z))
+    learned, whole = gain(every)
+    equal, _ = gain(every, equal=True)
+    half, half_found = gain(np.flatnonzero(np.isin(codes, rng.permutation(L)[: max(1, L // 2)])))
+    tail, tail_found = gain(_tail(codes, L, rng))
     few = rng.permutation(len(Z))[:500]
+    temperature = fit_temperature(scores(Z[few], whole.means), codes[few], L)
     return [
-        start,
-        accuracy(free, codes) - start,
-        accuracy(even, codes) - start,
-        accuracy(near, codes) - start,
-        half_end - half_start,
-        evenness(estimated_shares(scores(Z, near_means))),
-        evenness(estimated_shares(scores(Z[half], some.means))),
-        bold.shift(Z, first.argmax(axis=1)),
-        float(np.log(fit_temperature(scores(Z[few], means), codes[few], L))),
+        float(np.log(temperature)),
+        accuracy(first, every),
+        learned,
+        equal,
+        half,
+        tail,
+        even(whole),
+        even(half_found),
+        even(tail_found),
+        prior.shift(Z, first),
     ]
+
+
+def _tail(codes: Array, classes: int, rng: np.random.Generator) -> Array:
+    """Return rows such that class sizes fall evenly, on the scale of logarithms, from TAIL to 1."""
+    shares = TAIL ** -np.linspace(0, 1, classes)
+    chosen = []
+    for k, share in zip(rng.permutation(classes), shares, strict=True):
+        own = np.flatnonzero(codes == k)
+        chosen.append(rng.permutation(own)[: max(1, round(share * len(own)))])
+    return np.sort(np.concatenate(chosen))

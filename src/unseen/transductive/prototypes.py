@@ -15,19 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.exceptions import AdaptationWarning
 from unseen.numerics.evaluation import evenness
-from unseen.numerics.gaussian import (
-    TRUSTED,
-    Adaptation,
-    Prior,
-    adapt,
-    assign,
-    estimated_shares,
-    scores,
-)
+from unseen.numerics.gaussian import ROUNDS, TRUSTED, Adaptation, Prior, adapt, assign, scores
 from unseen.numerics.rehearsal import Rehearsal, SeenModel, rehearse, seen_model
 from unseen.numerics.rows import class_sums, class_weights, gram
 from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.places import Places, keys
 from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
@@ -37,15 +30,6 @@ FEWEST_TO_REHEARSE = 6
 
 FEWEST_FEATURES = 64
 """Columns below which rows keep their length: in few dimensions it tells classes apart."""
-
-TOLERATED_LOSS = {"full": 0.02, "cautious": 0.005}
-"""What rehearsals may lose: the root mean square of their losses, gains counting as none."""
-
-SHIFTED = 2.0
-"""A pool this many times farther from its predicted prototypes than rehearsals were is shifted."""
-
-BALANCE_GAIN = 0.02
-"""What equal class shares must gain in rehearsal to be imposed on the pool."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +45,23 @@ class PrototypeRound(Round):
 class SelfPacedPrototypes(TransductiveClassifier):
     """Class prototypes that semantics predict and the unlabelled rows correct.
 
-        min over Q, μ  Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² + log Qₙₖ ] + ½ tr( C⁻¹(μ − P) Σ⁻¹(μ − P)ᵀ )
-        subject to     Q ≥ 0, Σₖ Qₙₖ = 1, and Σₙ Qₙₖ = N·πₖ if class shares π are imposed
+        min over Q, μ, π  Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² + log Qₙₖ/πₖ ] − αN/L Σₖ log πₖ
+                          + ½ tr( C⁻¹(μ − P) Σ⁻¹(μ − P)ᵀ )
+        subject to        Q ≥ 0, Σₖ Qₙₖ = 1, Σₖ πₖ = 1
 
     z are rows of the pool, whitened by the within-class covariance of the seen classes; Q their soft
-    labels; μ the class means; P the prototypes that ridge regression predicts from semantics; Σ and C
+    labels; μ the class means and π the class shares (where shares are imposed, Σₙ Qₙₖ = N·πₖ takes the
+    place of the terms in π); P the prototypes that ridge regression predicts from semantics; Σ and C
     the covariance of its errors, over directions and over classes, from leaving each seen class out.
     A candidate with labelled rows is tied to their mean instead, as strongly as they are many, and held
-    there beside unseen ones. Each round minimises exactly over μ and then over Q. A row counts by its
-    probability of belonging to a class, so sure rows lead: that is the self-pacing of SPASS (Yu, Ji,
-    Guo and Pang, "Transductive zero-shot learning with adaptive structural embedding") in soft form,
-    carried from the label space into the visual space.
+    there beside unseen ones. Each round minimises exactly over μ and π, and then over Q. A row counts
+    by its probability of belonging to a class, so sure rows lead: that is the self-pacing of SPASS (Yu,
+    Ji, Guo and Pang, "Transductive zero-shot learning with adaptive structural embedding") in soft
+    form, carried from the label space into the visual space.
 
-    How far to adapt is rehearsed: seen classes are held out, as many as there are candidates and with
-    as many rows as the pool, and play the pool with all, and with half, of the classes present. The
-    pool's estimated class shares tell which of the two it resembles. See the guide for the rule.
+    Whether to adapt is rehearsed: seen classes are held out, as many as there are candidates and with
+    as many rows as the pool, and play the pool with all classes present, with half of them, and with
+    sizes from 50 to 1. The pool's learned shares tell which it resembles. See the guide for the rule.
 
     Parameters
     ----------
@@ -86,9 +72,10 @@ class SelfPacedPrototypes(TransductiveClassifier):
         Among which classes the unlabelled rows are. It may change after ``fit``: a class that was no
         candidate then keeps its own mean or its predicted prototype.
     class_prior : {"auto", "uniform", "estimated"}, None or mapping class -> share
-        π. "auto" imposes equal shares if they gain in rehearsal and the pool looks balanced.
+        π. "estimated" learns the shares; "auto" does too, but imposes equal ones if they gain in
+        rehearsal and the pool looks even. None: classes are taken to be alike, and nothing is imposed.
     adaptation : {"auto", "full", "cautious", "none"}
-        "cautious" ties means 25 times tighter; "auto" rehearses.
+        "cautious" ties means much tighter; "auto" rehearses.
     rounds : int
         Stop at this round; 0 is the inductive answer.
     shrinkage : float in [0, 1] or "auto"
@@ -110,9 +97,9 @@ class SelfPacedPrototypes(TransductiveClassifier):
     adaptation_ : str
         What was done: "full", "cautious" or "none".
     shares_ : array or None
-        The class shares imposed.
+        The class shares, imposed or learned.
     alarms_ : dict
-        Name -> why adaptation was held back; a warning is raised for each.
+        Name -> what is wrong and what was done about it; a warning is raised for each.
     diagnostics_ : dict
         Label-free: expected_purity, coverage, drift, evenness of the pool.
     rehearsal_ : Rehearsal or None
@@ -143,7 +130,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         candidates: str | Sequence[Any] | Array = "unseen",
         class_prior: str | Mapping[Any, float] | None = "auto",
         adaptation: str = "auto",
-        rounds: int = 10,
+        rounds: int = ROUNDS,
         shrinkage: float | str = "auto",
         normalise: bool | str = "auto",
         rehearsals: int = 9,
@@ -172,7 +159,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         dtype = rows.X.dtype
         self._model = seen_model(moments, sums, counts, None if one_hot else seen, shrinkage, dtype)
         self._width = int(seen.shape[1])
-        self._seen_keys = _keys(seen)
+        self._seen_keys = keys(seen)
         own = self._own(candidates)
         Z = self._model.whitening(self._prepared(split.pool))
         self.alarms_, self.diagnostics_, self.rehearsal_ = {}, {}, None
@@ -198,32 +185,38 @@ class SelfPacedPrototypes(TransductiveClassifier):
 
     def _adapt(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> Array:
         """Adapt to the pool; set the means, the offsets and ``history_``."""
-        first_round = np.zeros(len(Z), dtype=np.intp)
-        self._fitted_keys = _keys(vectors)
-        self.shares_ = None
-        how = "none" if not len(Z) or len(own) < 2 else self._how(Z, candidates, vectors, own)
-        prior = self._model.prior(vectors, own, how == "cautious")
-        self.adaptation_ = how
+        self._fitted_keys = keys(vectors)
+        self.adaptation_ = "none"
+        prior = self._model.prior(vectors, own, False)
         if not len(Z):
             self.means_, self._offsets, self.history_ = prior.prototypes, np.zeros(len(own)), []
-            self.start_objective_ = float("nan")
-            return first_round
+            self.start_objective_, self.shares_ = float("nan"), None
+            return np.zeros(0, dtype=np.intp)
+        shares, learn = self._shares(candidates)
+        if len(own) > 1 and self.rounds:
+            self.adaptation_ = self.adaptation
+            if self.adaptation == "auto":
+                self.adaptation_, equal = self._rehearsed(Z, prior)
+                shares, learn = (np.full(len(own), 1 / len(own)), False) if equal else (shares, learn)
+        if self.adaptation_ == "cautious":
+            prior = self._model.prior(vectors, own, True)
+        rounds = 0 if self.adaptation_ == "none" else self.rounds
+        first_round = np.zeros(len(Z), dtype=np.intp)
 
         def note(number: int, Q: Array) -> None:
             if number:
                 first_round[(first_round == 0) & (Q.max(axis=1) >= TRUSTED)] = number
 
-        rounds = 0 if how == "none" else self.rounds
-        shares = self.shares_ if rounds else None
-        found = adapt(Z, prior, shares, rounds, on_round=note)
-        self._keep(found, prior, shares if rounds else None, len(Z))
+        found = adapt(Z, prior, shares if rounds else None, rounds, on_round=note, learn_shares=learn)
+        self._keep(found, prior, len(Z))
         return first_round
 
-    def _keep(self, found: Adaptation, prior: Prior, shares: Array | None, rows: int) -> None:
-        self.means_ = found.means
-        self._start_means = prior.prototypes
-        self._offsets = np.zeros(len(prior.own)) if shares is None else found.assignment.offsets
+    def _keep(self, found: Adaptation, prior: Prior, rows: int) -> None:
         first, *taken = found.steps
+        self.means_ = found.means
+        self.shares_ = found.shares if taken else None
+        self._start_means = prior.prototypes
+        self._offsets = found.assignment.offsets
         self.start_objective_ = first.objective
         self.history_ = [
             PrototypeRound(
@@ -239,64 +232,46 @@ class SelfPacedPrototypes(TransductiveClassifier):
             for number, step in enumerate(taken, start=1)
         ]
 
-    def _how(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> str:
-        """Decide how far to adapt, and under which class shares."""
-        careful = self._model.prior(vectors, own, True)
-        L = len(own)
-        uniform = np.full(L, 1 / L)
-        report = self.rehearsal_
+    def _shares(self, candidates: Array) -> tuple[Array | None, bool]:
+        """Return the class shares that ``class_prior`` imposes, and whether to learn them."""
         asked = self.class_prior
         if isinstance(asked, Mapping):
-            self.shares_ = _given_shares(asked, candidates)
-        elif asked == "uniform":
-            self.shares_ = uniform
-        elif asked == "estimated" or report is not None:
-            near = adapt(Z, careful, None, self.rounds)
-            shares = estimated_shares(scores(Z, near.means))
-            self.diagnostics_["evenness"] = evenness(shares)
-            if asked == "estimated":
-                self.shares_ = np.maximum(shares, 1e-4) / np.maximum(shares, 1e-4).sum()
-        if self.adaptation != "auto":
-            return self.adaptation
+            return _given_shares(asked, candidates), False
+        if asked == "uniform":
+            return np.full(len(candidates), 1 / len(candidates)), False
+        return None, asked is not None
+
+    def _rehearsed(self, Z: Array, prior: Prior) -> tuple[str, bool]:
+        """Say how far to adapt, and whether equal class shares are to be imposed."""
+        report, unseen = self.rehearsal_, prior.own == 0
         if report is None:
-            few = (own < 0).any() and self.rehearsals > 0
-            return "cautious" if few else "full"
-        even = bool((own < 0).all()) and asked == "auto"
-        if even and self.diagnostics_["evenness"] < report.least_evenness:
-            return self._held_back("unbalanced", report.half_cautious)
-        gains = report.full if self.shares_ is None else report.balanced
-        if even and float((report.balanced - report.full).mean()) > BALANCE_GAIN:
-            gains, self.shares_ = report.balanced, uniform
-        if _pays(gains, "full"):
-            better = gains - report.cautious
-            error = float(better.std()) / np.sqrt(len(better))
-            if better.mean() >= error or self._shifted(Z, vectors, own, report):
-                return "full"
-        self.shares_ = None if asked == "auto" else self.shares_
-        if _pays(gains, "full") and _pays(report.cautious, "cautious"):
-            return "cautious"
-        return self._held_back("rehearsal", report.cautious)
+            few = unseen.any() and self.rehearsals > 0
+            return "cautious" if few else "full", False
+        judged, shift = None, 0.0
+        if unseen.all():
+            free = adapt(Z, prior, None, self.rounds, learn_shares=True)
+            even = evenness(free.assignment.Q.mean(axis=0, dtype=float))
+            shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
+            shift /= float(report.shift.mean())
+            self.diagnostics_ |= {"evenness": even, "shift": shift}
+            judged = even if self.class_prior == "auto" else None
+        imposed = isinstance(self.class_prior, Mapping) or self.class_prior == "uniform"
+        free_to_choose = self.class_prior == "auto" and bool(unseen.all())
+        advice = report.verdict(judged, shift, None if free_to_choose else imposed)
+        if advice.alarm is not None:
+            self._raise_alarm(advice.alarm, advice.adapt)
+        return "full" if advice.adapt else "none", advice.equal and free_to_choose
 
-    def _shifted(self, Z: Array, vectors: Array, own: Array, report: Rehearsal) -> bool:
-        """Tell whether the pool lies off its prototypes as no rehearsal did, and so gains more."""
-        if not (own < 0).all():
-            return False
-        prior = self._model.prior(vectors, own, False)
-        shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
-        self.diagnostics_["shift"] = shift / float(report.shift.mean())
-        return self.diagnostics_["shift"] > SHIFTED
-
-    def _held_back(self, alarm: str, cautious: Array) -> str:
-        how = "cautious" if _pays(cautious, "cautious") else "none"
+    def _raise_alarm(self, alarm: str, adapt: bool) -> None:
         reason = {
-            "unbalanced": "The pool's classes look less even than in rehearsals with every candidate "
-            "present: some candidates may have no row.",
+            "uneven": "The pool's classes look less even than in rehearsals with every candidate "
+            "present: some candidates may have no row, or few.",
             "rehearsal": "Adaptation lost accuracy in rehearsals on held-out seen classes.",
         }[alarm]
-        done = "cautious" if how == "cautious" else "not made: the answer is the inductive one"
-        self.alarms_[alarm] = f"{reason} Adaptation is {done}."
+        held = "Adaptation is not made: the answer is the inductive one"
+        done = "Rehearsals with such pools gained all the same: adaptation is made" if adapt else held
+        self.alarms_[alarm] = f"{reason} {done}."
         warnings.warn(self.alarms_[alarm], AdaptationWarning, stacklevel=6)
-        return how
 
     def _diagnose(self, Z: Array) -> None:
         end = scores(Z, self.means_) + self._offsets
@@ -338,8 +313,8 @@ class SelfPacedPrototypes(TransductiveClassifier):
         model: SeenModel = self._model
         means = np.empty((len(vectors), model.means.shape[1]), dtype=model.means.dtype)
         offsets = np.zeros(len(vectors))
-        fitted, seen = _Queue(self._fitted_keys), _Queue(self._seen_keys)
-        for i, key in enumerate(_keys(vectors)):
+        fitted, seen = Places(self._fitted_keys), Places(self._seen_keys)
+        for i, key in enumerate(keys(vectors)):
             place = fitted.take(key)
             if place is not None:
                 means[i], offsets[i] = self.means_[place], self._offsets[place]
@@ -398,28 +373,6 @@ class SelfPacedPrototypes(TransductiveClassifier):
             f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
             f"Got {getattr(self, name)!r} instead."
         )
-
-
-class _Queue:
-    """Positions of keys; a key that occurs twice gives its first position first."""
-
-    def __init__(self, keys: list[bytes]) -> None:
-        self._places: dict[bytes, list[int]] = {}
-        for place, key in enumerate(keys):
-            self._places.setdefault(key, []).append(place)
-
-    def take(self, key: bytes) -> int | None:
-        places = self._places.get(key)
-        return None if not places else places.pop(0) if len(places) > 1 else places[0]
-
-
-def _keys(vectors: Array) -> list[bytes]:
-    return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
-
-
-def _pays(gains: Array, how: str) -> bool:
-    losses = np.minimum(gains, 0.0)
-    return float(np.sqrt(np.mean(losses**2))) <= TOLERATED_LOSS[how]
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
