@@ -29,6 +29,7 @@ from sklearn.utils.validation import (
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
+from unseen.numerics.scorer import Scorer
 from unseen.semantics import ClassTable
 
 Array = npt.NDArray[Any]
@@ -282,6 +283,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
+
+        A model whose scores have another form leaves this as it is, and is not exported.
+        """
+        raise NotImplementedError
 
     def _label_embedding(self, X: Any) -> Array:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.

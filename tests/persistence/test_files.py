@@ -202,9 +202,8 @@ def test_what_a_file_cannot_hold_is_named(toy: Toy, tmp_path: Path) -> None:
     model.estimator_.extra_ = circle
     with pytest.raises(ModelFileError, match="nested too deeply, or holds itself"):
         model.save(path)
-    model.estimator_.extra_ = ["a long text " * 100_000]
+    model.estimator_.extra_ = ["a long text " * 1_000_000]
     with pytest.raises(ModelFileError, match="names and texts take more than"):
-        model.estimator_.extra_ *= 10
         model.save(path)
     with pytest.raises(ModelFileError, match=r"an estimator of unseen or a Pipeline. Got list"):
         save([1], path)

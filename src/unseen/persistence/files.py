@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -112,7 +114,7 @@ def to_bytes(model: Any) -> bytes:
     return bytes(data)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], max_bytes: int = 4 * 2**30) -> Any:
     """Read a model that ``model.save(path)`` wrote.
 
     Nothing in a file is run, and nothing is imported because a file says so. A file that is truncated,
@@ -122,6 +124,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+    max_bytes : int
+        A longer file is refused before it is read.
 
     Returns
     -------
@@ -129,13 +133,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         Its scores are those of the model that was saved; ``semantics`` and ``candidates`` may change as
         ever, so a class is added with ``set_params(semantics=larger)`` and no training.
     """
-    from unseen.datasets.safety import DEFAULT_MAX_BYTES, reading
-
-    try:
-        with reading(path):
-            data = _read(Path(path), DEFAULT_MAX_BYTES)
-    except DataError as error:
-        raise ModelFileError(str(error)) from error.__cause__
+    with model_file(path):
+        data = _read(Path(path), max_bytes)
     try:
         record = _record(data, path)
         model = _model(record, safetensors.numpy.load(data))
@@ -146,8 +145,24 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _read(path: Path, most: int) -> bytes:
-    """Return the bytes of a file that is as long as its header says, and no longer than ``most``."""
+@contextmanager
+def model_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever goes wrong in reading a file into a ModelFileError that names it."""
+    from unseen.datasets.safety import reading
+
+    try:
+        with reading(path):
+            yield
+    except ModelFileError:
+        raise
+    except DataError as error:
+        raise ModelFileError(str(error)) from error.__cause__
+
+
+def _read(path: Path, max_bytes: int) -> bytes:
+    """Return the bytes of a file that is as long as its header says, and no longer than the limit."""
+    from unseen.datasets.safety import check_size
+
     if path.exists() and not path.is_file() and not path.is_dir():
         _refuse(path, "it is no regular file")
     with path.open("rb") as file:
@@ -160,8 +175,9 @@ def _read(path: Path, most: int) -> bytes:
         file.seek(8)
         header = json.loads(file.read(length))
         ends = [e["data_offsets"][1] for name, e in header.items() if name != "__metadata__"]
-        if size > most or size != 8 + length + max(ends, default=0):
+        if size != 8 + length + max(ends, default=0):
             _refuse(path, f"it has {size:,} bytes, which is not what its header says")
+        check_size(path, "the model", size, max_bytes)
         file.seek(0)
         return file.read(size)
 
