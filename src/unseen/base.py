@@ -291,6 +291,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         raise NotImplementedError
 
+    def _formula(self, vectors: Array) -> Scorer:
+        """Return ``_scorer``, unless a subclass has written ``_scores`` anew and left it behind."""
+        for cls in type(self).__mro__:
+            if "_scorer" in vars(cls):
+                return self._scorer(vectors)
+            if "_scores" in vars(cls):
+                break
+        raise NotImplementedError
+
     def _label_embedding(self, X: Any) -> Array:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
 

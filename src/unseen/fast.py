@@ -133,7 +133,7 @@ class FastTraining(ZeroShotClassifier):
         return np.asarray(self.estimator_._scores(X, vectors))
 
     def _scorer(self, vectors: Array) -> Scorer:
-        scorer: Scorer = self.estimator_._scorer(vectors)
+        scorer: Scorer = self.estimator_._formula(vectors)
         return scorer
 
     def _label_embedding(self, X: Any) -> Array:

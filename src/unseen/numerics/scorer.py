@@ -51,6 +51,8 @@ class Scorer:
     weights: tuple[float, float, float] = (1.0, 0.0, 0.0)
     """α, β and γ."""
     steps: tuple[Step, ...] = ()
+    unit_points: bool = False
+    """Scale mₖ to unit length; with UnitLength as the last step, scores are cosines."""
 
     def after(self, *steps: Step) -> Self:
         """Return the scorer of rows that go through these steps first."""

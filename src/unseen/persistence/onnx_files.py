@@ -147,7 +147,7 @@ def _taken_apart(model: Any) -> tuple[ZeroShotClassifier, Scorer]:
     _, vectors = estimator._resolve()
     estimator._check_width(vectors)
     try:
-        return estimator, estimator._scorer(vectors).after(*steps)
+        return estimator, estimator._formula(vectors).after(*steps)
     except NotImplementedError:
         raise ModelFileError(
             f"The scores of {type(estimator).__name__} are no formula that can be written as an ONNX "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.scorer import Affine, Scorer, SignedRoot, Step
+from unseen.numerics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
 
 Array = npt.NDArray[Any]
 
@@ -61,6 +61,8 @@ def graph_of(scorer: Scorer, vectors: Array, columns: int, dtype: Any, facts: di
         points = draw.node("Add", points, draw.constant(scorer.intercept, "intercept"))
     if scorer.corrections is not None:
         points = draw.node("Add", points, draw.constant(scorer.corrections, "corrections"))
+    if scorer.unit_points:
+        points = _draw_step(draw, points, UnitLength())
     product, of_class, of_row = scorer.weights
     scores = draw.node("MatMul", rows, draw.node("Transpose", points, perm=[1, 0]))
     if product != 1:
