@@ -67,7 +67,7 @@ class BilinearClassifier(ZeroShotClassifier):
             C = 2 * (ONE_HOT_C if one_hot else 0.3) * sums.scale
         if mu is None:
             mu = 0.0 if one_hot else 0.3 * semantic_scale(A)
-        return Choice(C, mu, None, None, sums)
+        return Choice(C, mu, None, sums)
 
 
 def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:

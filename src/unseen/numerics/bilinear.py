@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy, predicted_evenness
+from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
@@ -101,8 +101,6 @@ class Choice:
     mu: float
     temperature: float | None
     """Fitted on the scores of held-out classes; None when there were no folds."""
-    evenness: tuple[float, float] | None
-    """How evenly held-out rows are predicted over their classes: mean and deviation over the folds."""
     sums: Sums
     """Over all rows, for the fit that follows."""
 
@@ -166,12 +164,11 @@ def choose(
 
     accuracy = np.mean([fold(f).accuracies(C, mu) for f in range(len(parts))], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
-    judged = np.array([fold(f).judge(C, i, mu, j) for f in range(len(parts))])
+    log_temperature = np.mean([fold(f).log_temperature(C, i, mu, j) for f in range(len(parts))])
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(judged[:, 0].mean())),
-        (float(judged[:, 1].mean()), float(judged[:, 1].std(ddof=1))),
+        float(np.exp(log_temperature)),
         total,
     )
 
@@ -203,14 +200,13 @@ class _Fold:
                 out[i, j] = np.nanmean(per_class_accuracy(codes, hits, classes, weights))
         return out
 
-    def judge(self, C: Path, i: int, mu: Path, j: int) -> tuple[float, float]:
-        """Return the log-temperature of the held-out rows, and how evenly they are predicted."""
+    def log_temperature(self, C: Path, i: int, mu: Path, j: int) -> float:
+        """Return the log-temperature of the held-out rows."""
         partial = self._embed(C.at(i, 2 * self.train.scale))
         scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
         _, codes, weights = self.held
         classes = self.unseen.shape[1]
-        temperature = fit_temperature(scores, codes, classes, weights)
-        return float(np.log(temperature)), predicted_evenness(scores.argmax(axis=1), classes)
+        return float(np.log(fit_temperature(scores, codes, classes, weights)))
 
     def _embed(self, C: float) -> Array:
         """Return X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""

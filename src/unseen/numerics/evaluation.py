@@ -32,21 +32,13 @@ def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
     return hits
 
 
-def evenness(shares: Array, rows: float = np.inf) -> float:
+def evenness(shares: Array) -> float:
     """Return the effective number of classes, as a share of all: exp(entropy of the shares) / L.
 
-    It is 1 for equal shares, and ½ when half of the classes share all. ``rows`` is how many rows
-    the shares were counted on; the entropy is corrected for it (Miller–Madow).
+    It is 1 for equal shares, and ½ when half of the classes share all.
     """
     p = shares[shares > 0]
-    entropy = -float(p @ np.log(p)) + (len(p) - 1) / (2 * rows)
-    return min(1.0, float(np.exp(entropy)) / len(shares))
-
-
-def predicted_evenness(codes: Codes, classes: int) -> float:
-    """Return how evenly rows are predicted over the classes."""
-    rows = max(len(codes), 1)
-    return evenness(np.bincount(codes, minlength=classes) / rows, rows)
+    return min(1.0, float(np.exp(-(p @ np.log(p)))) / len(shares))
 
 
 def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:

@@ -34,6 +34,16 @@ class Rows(NamedTuple):
         weights = None if self.weights is None else self.weights[kept]
         return Rows(self.X[kept], self.codes[kept], weights)
 
+    def share(self, share: float, rng: np.random.Generator) -> Rows:
+        """Return this share of the rows, drawn class by class so that none is left empty."""
+        chosen = []
+        for k in range(int(self.codes.max()) + 1):
+            own = np.flatnonzero(self.codes == k)
+            chosen.append(rng.permutation(own)[: max(1, round(share * len(own)))])
+        kept = np.sort(np.concatenate(chosen))
+        weights = None if self.weights is None else self.weights[kept]
+        return Rows(self.X[kept], self.codes[kept], weights)
+
 
 def class_folds(classes: int, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
     """Deal ``classes`` codes into folds of nearly equal size, at random but repeatably.

@@ -10,12 +10,15 @@ import numpy.typing as npt
 
 from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.gaussian import Adaptation, Prior, adapt, scores
+from unseen.numerics.gaussian import ROUNDS, Adaptation, Prior, adapt, scores
 from unseen.numerics.predicted import Predictor, fit_predictor
 from unseen.numerics.rows import class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.whitening import Whitening
 
 Array = npt.NDArray[Any]
+
+FEWEST_TO_REHEARSE = 6
+"""Seen classes below which none can be held out."""
 
 FIRMNESS = 2.0
 """How much tighter the tie is than the errors of prediction suggest. On folds of seen classes it costs
@@ -160,6 +163,17 @@ def _pays(gains: Array, deviations: float) -> bool:
     return float(gains.mean() - deviations * gains.std()) >= -TOLERATED_LOSS
 
 
+def observe(Z: Array, prior: Prior, report: Rehearsal, rounds: int = ROUNDS) -> tuple[float, float]:
+    """Return the evenness of a whitened pool, and its shift in units of the rehearsals'."""
+    free = adapt(Z, prior, None, rounds, learn_shares=True)
+    shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
+    return _evenness(free), shift / float(report.shift.mean())
+
+
+def _evenness(found: Adaptation) -> float:
+    return evenness(found.assignment.Q.mean(axis=0, dtype=float))
+
+
 def rehearse(
     rows: Rows,
     vectors: Array,
@@ -168,8 +182,8 @@ def rehearse(
     candidates: int,
     pool_rows: int,
     folds: int,
-    rounds: int,
-    seed: int,
+    rounds: int = ROUNDS,
+    seed: int = 0,
 ) -> Rehearsal:
     """Hold out seen classes, as many as there are candidates, with as many rows as the pool has."""
     K = len(vectors)
@@ -186,21 +200,10 @@ def rehearse(
         rest = moments - gram(away.X, away.weights)
         model = seen_model(rest, sums[:, kept], counts[kept], vectors[kept], shrinkage, rows.X.dtype)
         rng = np.random.default_rng([seed, number])
-        X, codes = _thinned(away, size, rng)
-        results.append(_one(model, vectors[part], model.whitening(X), codes, rounds, rng))
+        pool = away.share(min(1.0, size / len(away.X)), rng)
+        results.append(_one(model, vectors[part], model.whitening(pool.X), pool.codes, rounds, rng))
     logs, *columns = np.array(results).T
     return Rehearsal(float(np.exp(logs.mean())), *columns)
-
-
-def _thinned(away: Rows, size: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Keep about ``size`` rows, the classes in proportion and none of them empty."""
-    share = min(1.0, size / len(away.X))
-    chosen = []
-    for k in range(int(away.codes.max()) + 1):
-        own = np.flatnonzero(away.codes == k)
-        chosen.append(rng.permutation(own)[: max(1, round(share * len(own)))])
-    index = np.sort(np.concatenate(chosen))
-    return away.X[index], away.codes[index]
 
 
 def _one(
@@ -221,9 +224,6 @@ def _one(
         labels = found.assignment.Q.argmax(axis=1)
         return accuracy(labels, rows) - accuracy(first[rows], rows), found
 
-    def even(found: Adaptation) -> float:
-        return evenness(found.assignment.Q.mean(axis=0, dtype=float))
-
     every = np.arange(len(Z))
     learned, whole = gain(every)
     equal, _ = gain(every, equal=True)
@@ -238,9 +238,9 @@ def _one(
         equal,
         half,
         tail,
-        even(whole),
-        even(half_found),
-        even(tail_found),
+        _evenness(whole),
+        _evenness(half_found),
+        _evenness(tail_found),
         prior.shift(Z, first),
     ]
 

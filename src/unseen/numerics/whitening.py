@@ -17,6 +17,9 @@ LEAST_SHRINKAGE = 0.2
 """Chosen on folds of seen classes of four data sets: the estimate of OAS alone is too small there,
 because the classes to come do not share the covariance of those seen."""
 
+FEWEST_FEATURES = 64
+"""Columns below which rows keep their length: in few dimensions it tells classes apart."""
+
 
 def power_normalise(X: Array) -> Array:
     """Return sgn(x)·√|x| of every entry, rows scaled to unit length; a zero row stays zero.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows
+from unseen.exceptions import AdaptationWarning
 from unseen.numerics.folds import Rows
+from unseen.numerics.judge import Judgement, judge
 from unseen.numerics.rows import Codes
 from unseen.transductive.rounds import Round
 
@@ -46,6 +49,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     """
 
     transduction_: Array
+    judgement_: Judgement | None
     history_: list[Round]
     labelled_round_: npt.NDArray[np.intp]
 
@@ -84,6 +88,27 @@ class TransductiveClassifier(ZeroShotClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
+
+    def _leaves_alone(self, split: Split, candidates: Array, vectors: Array) -> bool:
+        """Tell whether a pool should not teach balanced rounds; warn if so and set ``judgement_``.
+
+        Only the default strategy is judged: whoever names another, or gives a prior, has decided.
+        """
+        self.judgement_ = None
+        known = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
+        if getattr(self, "selection", None) != "balanced" or known:
+            return False
+        self.judgement_ = judge(split.rows, split.pool, self._seen_vectors(), vectors)
+        if self.judgement_ is None or self.judgement_.adapt:
+            return False
+        warnings.warn(
+            f"{type(self).__name__} left the pool alone, and its answer is the inductive one: "
+            f"{self.judgement_.reason}. Name the classes that are in the pool with candidates=[...], "
+            "or give selection=BalancedSelection(prior=...) to adapt all the same.",
+            AdaptationWarning,
+            stacklevel=6,
+        )
+        return True
 
     def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))

@@ -14,23 +14,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics.evaluation import evenness
 from unseen.numerics.gaussian import ROUNDS, TRUSTED, Adaptation, Prior, adapt, assign, scores
-from unseen.numerics.rehearsal import Rehearsal, SeenModel, rehearse, seen_model
+from unseen.numerics.rehearsal import (
+    FEWEST_TO_REHEARSE,
+    Rehearsal,
+    SeenModel,
+    observe,
+    rehearse,
+    seen_model,
+)
 from unseen.numerics.rows import class_sums, class_weights, gram
 from unseen.numerics.scorer import Affine, Scorer, SignedRoot, UnitLength
-from unseen.numerics.whitening import power_normalise
+from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.places import Places, keys
 from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
-
-FEWEST_TO_REHEARSE = 6
-"""Seen classes below which none can be held out; adaptation is then cautious."""
-
-FEWEST_FEATURES = 64
-"""Columns below which rows keep their length: in few dimensions it tells classes apart."""
 
 
 @dataclass(frozen=True)
@@ -250,10 +250,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
             return "cautious" if few else "full", False
         judged, shift = None, 0.0
         if unseen.all():
-            free = adapt(Z, prior, None, self.rounds, learn_shares=True)
-            even = evenness(free.assignment.Q.mean(axis=0, dtype=float))
-            shift = prior.shift(Z, scores(Z, prior.prototypes).argmax(axis=1))
-            shift /= float(report.shift.mean())
+            even, shift = observe(Z, prior, report, self.rounds)
             self.diagnostics_ |= {"evenness": even, "shift": shift}
             judged = even if self.class_prior == "auto" else None
         imposed = isinstance(self.class_prior, Mapping) or self.class_prior == "uniform"

@@ -30,7 +30,8 @@ class SelfPaced(TransductiveClassifier):
     The strategy is SPASS of Y. Yu, Z. Ji, J. Guo and Y. Pang, "Transductive zero-shot learning with
     adaptive structural embedding", Section III-B. Deviations: ``selection="balanced"``, the default,
     takes the place of the paper's one threshold, which collapses on real data and is kept as
-    ``selection="threshold"``.
+    ``selection="threshold"``; and a pool that seems to lack candidates, or too small by rehearsals on
+    seen classes, is left alone by it, with a warning.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ class SelfPaced(TransductiveClassifier):
         The model after the last round; it labels new rows.
     transduction_ : array of N labels
     history_ : list of Round
+    judgement_ : Judgement or None
+        What spoke for or against learning from the pool.
 
     Examples
     --------
@@ -93,6 +96,9 @@ class SelfPaced(TransductiveClassifier):
         if not len(split.pool):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
+        if self._leaves_alone(split, candidates, vectors):
+            self.history_ = []
+            return np.zeros(len(split.pool), dtype=np.intp)
         start = self._pool_scores(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round

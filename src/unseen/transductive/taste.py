@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,13 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.exceptions import AdaptationWarning
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.coupled import StructuralProblem
-from unseen.numerics.evaluation import predicted_evenness
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes
 from unseen.numerics.structural import StructuralSolution
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, run_rounds
@@ -30,10 +26,6 @@ ROUND_C = 0.3
 cannot choose it: they prefer a strong regulariser, which shrinks all scores towards zero and lets
 classes with large patterns draw the pool to themselves. 0.3 has the best mean over folds of seen
 classes of CUB, AwA1 and letters that simulate transduction (tried: 0.01, 0.03, 0.1, 0.3, 1)."""
-
-DEVIATIONS, SLACK = 2.0, 0.08
-"""A pool is left alone when its evenness is below that of the folds by more than so many standard
-deviations, and by more than this slack."""
 
 
 class TASTE(TransductiveClassifier, BilinearClassifier):
@@ -54,7 +46,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     - The start is :class:`~unseen.ASTE` as it is. In the rounds the regulariser measures V by the
       within-class covariance of the seen rows, shrunk to its mean variance (``shrinkage=None`` gives
       the paper's plain norm), and "auto" means a fixed, moderate C.
-    - A pool that seems to lack candidates is left alone, with a warning: balancing it would do harm.
+    - A pool that seems to lack candidates, or too small by rehearsals on seen classes, is left alone,
+      with a warning: adapting to it may do harm.
     - ω gives the pool as much weight as the labelled rows (``pool_weight="auto"``); the paper writes
       no weight, ``pool_weight=1``.
 
@@ -84,8 +77,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     duality_gap_, relative_gap_ : float
         The certificate of the last round, for its pseudo-labels.
     C_, mu_ : float
-    evenness_ : pair of float, or None
-        How evenly the folds' rows were predicted over their classes, mean and standard deviation.
+    judgement_ : Judgement or None
+        What spoke for or against learning from the pool.
 
     Examples
     --------
@@ -97,7 +90,6 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     """
 
     inductive_: Array
-    evenness_: tuple[float, float] | None
     duality_gap_: float
     relative_gap_: float
     objective_: float
@@ -148,7 +140,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
         start = self._pool_scores(split.pool, vectors)
         scale = self.temperature_ / _spread(start[0])  # the rounds keep the sharpness of the start
-        if self._looks_uneven(start[0].argmax(axis=1), len(vectors)):
+        if self._leaves_alone(split, candidates, vectors):
             self.history_ = []
             return np.zeros(len(split.pool), dtype=np.intp)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
@@ -165,7 +157,6 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self._take(plain.labelled_only(self.tol), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)
-        self.evenness_ = choice.evenness
         self.C_, self.mu_ = choice.C, choice.mu
         shrinkage = self._shrinkage()
         if not len(split.pool) or (shrinkage is None and C is not None):
@@ -176,28 +167,6 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         return StructuralProblem(
             rows, own.T, vectors.T, replace(choice, C=self.C_), full.metric(shrinkage)
         )
-
-    def _looks_uneven(self, predicted: Codes, classes: int) -> bool:
-        """Tell, with no label, whether the pool seems to lack candidates or to have few of some.
-
-        A prior of equal class sizes then does harm. The folds showed how evenly the rows of held-out
-        classes are predicted when all candidates are among them.
-        """
-        if self.selection != "balanced" or self.evenness_ is None:
-            return False
-        mean, deviation = self.evenness_
-        found = predicted_evenness(predicted, classes)
-        if found >= mean - max(DEVIATIONS * deviation, SLACK):
-            return False
-        warnings.warn(
-            "TASTE left the pool alone: its rows are predicted too unevenly over the candidates "
-            f"(evenness {found:.2f}; {mean:.2f} ± {deviation:.2f} on held-out seen classes). Name the "
-            "classes that are in the pool with candidates=[...], or give "
-            "selection=BalancedSelection(prior=...) to adapt all the same.",
-            AdaptationWarning,
-            stacklevel=5,
-        )
-        return True
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

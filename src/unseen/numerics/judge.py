@@ -1,0 +1,87 @@
+"""May a pool teach a model whose rounds lean to equal class shares? Judged with no label of it.
+
+The judge is the same whatever the model: Gaussian classes in a sketch of the features, adapted to the
+pool and, in rehearsal, to held-out seen classes in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.extmath import randomized_svd
+
+from unseen.numerics.folds import Rows
+from unseen.numerics.rehearsal import FEWEST_TO_REHEARSE, observe, rehearse, seen_model
+from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
+
+Array = npt.NDArray[Any]
+
+COLUMNS = 512
+"""Features of the sketch: the first principal directions of the labelled rows."""
+
+MOST_ROWS = 6000
+"""Labelled rows, and rows of the pool, that the judge looks at."""
+
+REHEARSALS = 9
+
+
+class Judgement(NamedTuple):
+    """Whether to adapt, and what speaks against it."""
+
+    adapt: bool
+    alarm: str | None
+    """"uneven" or "rehearsal"."""
+    evenness: float
+    """Of the pool; see :func:`unseen.numerics.evaluation.evenness`."""
+    least_evenness: float
+    """Below this, classes are missing or rare."""
+
+    @property
+    def reason(self) -> str:
+        """What speaks against adapting, in words."""
+        if self.alarm == "uneven":
+            return (
+                "its rows look too uneven over the candidates, some of which may have no row "
+                f"(evenness {self.evenness:.2f}, {self.least_evenness:.2f} needed)"
+            )
+        return "rehearsals with pools of its size lost accuracy on held-out seen classes"
+
+
+def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | None:
+    """Judge a pool whose candidates are all unseen; None where too few classes can be rehearsed.
+
+    Parameters
+    ----------
+    rows : Rows
+        The labelled rows.
+    pool : array of shape (M, p)
+    seen, vectors : arrays of shape (K, q) and (L, q)
+        Semantics of the seen classes and of the candidates.
+    """
+    K, L = len(seen), len(vectors)
+    if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool):
+        return None
+    rng = np.random.default_rng(0)
+    share = min(1.0, MOST_ROWS / len(rows.X))
+    some = rows.share(share, rng)
+    few = np.sort(rng.permutation(len(pool))[:MOST_ROWS])
+    X, Z = some.X, pool[few]
+    if X.shape[1] >= FEWEST_FEATURES:
+        X, Z = power_normalise(X), power_normalise(Z)
+    if min(X.shape) > COLUMNS:
+        *_, basis = randomized_svd(X, COLUMNS, n_iter=1, random_state=0)
+        X, Z = X @ basis.T, Z @ basis.T
+    some = some._replace(X=X)
+    moments = gram(X, some.weights)
+    sums = class_sums(X, some.codes, K, some.weights)
+    counts = class_weights(some.codes, K, some.weights)
+    model = seen_model(moments, sums, counts, seen, None, X.dtype)
+    report = rehearse(some, seen, moments, None, L, len(pool), REHEARSALS)
+    prior = model.prior(vectors, np.full(L, -1), False)
+    evenness, shift = observe(model.whitening(Z), prior, report)
+    advice = report.verdict(evenness, shift, True)
+    adapt = advice.adapt and advice.alarm is None
+    return Judgement(adapt, advice.alarm, evenness, report.least_evenness)
