@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pools import POOLS, pool_rows
 
 import unseen
 from unseen.datasets import ZeroShotDataset, load_letters_to_digits, load_xlsa17
@@ -31,7 +32,7 @@ DATASETS: dict[str, Callable[[], ZeroShotDataset]] = {
     "awa1-ss": lambda: load_xlsa17(DATA / "AWA1", split="SS"),
     "awa1-ps": lambda: load_xlsa17(DATA / "AWA1"),
 }
-SCENARIOS = ("full", "half absent", "50:1", "5 rows", "strangers")
+SCENARIOS = (*POOLS, "strangers")
 
 
 def method(name: str, semantics: Any, seed: int) -> Any:
@@ -44,26 +45,10 @@ def method(name: str, semantics: Any, seed: int) -> Any:
     return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
 
-def pool_rows(data: ZeroShotDataset, scenario: str, random: np.random.Generator) -> Any:
-    """Return the rows of the unseen classes that make the pool."""
-    rows = random.permutation(data.test_unseen)
-    classes = random.permutation(data.unseen_classes)
-    by_class = [rows[data.y[rows] == c] for c in classes]
-    if scenario == "half absent":
-        by_class = by_class[: len(classes) // 2]
-    elif scenario == "5 rows":
-        by_class = [own[:5] for own in by_class]
-    elif scenario == "50:1":
-        most = min(len(own) for own in by_class)
-        sizes = most * 50.0 ** -np.linspace(0, 1, len(classes))
-        by_class = [own[: max(1, round(n))] for own, n in zip(by_class, sizes, strict=True)]
-    return random.permutation(np.concatenate(by_class))
-
-
 def evaluate(data: ZeroShotDataset, name: str, seed: int, scenario: str) -> tuple[float, float]:
     """Return the accuracy before and after adaptation; equal for an inductive method."""
     random = np.random.default_rng(seed)
-    train, pool = random.permutation(data.train), pool_rows(data, scenario, random)
+    train, pool = random.permutation(data.train), pool_rows(data.y, data.test_unseen, scenario, random)
     semantics, strangers = dict(data.semantics), np.empty(0, dtype=int)
     if scenario == "strangers":  # a fifth of the pool: seen classes that nobody describes any more
         names = random.choice(data.seen_classes, max(1, len(data.seen_classes) // 5), replace=False)
