@@ -1,0 +1,28 @@
+"""From a folder of photographs and descriptions of classes to labels: what the commands call."""
+
+from unseen.labelling.classes import Given, Recipe, from_names, make_table, read_classes
+from unseen.labelling.folders import Pictures, gather, read_names
+from unseen.labelling.labels import Answer, Labels, answers_of
+from unseen.labelling.report import write_report
+from unseen.labelling.task import FLAGSHIP, Fitted, Task, fit, label, prepare
+
+__all__ = [
+    "FLAGSHIP",
+    "Answer",
+    "Fitted",
+    "Given",
+    "Labels",
+    "Pictures",
+    "Recipe",
+    "Task",
+    "answers_of",
+    "fit",
+    "from_names",
+    "gather",
+    "label",
+    "make_table",
+    "prepare",
+    "read_classes",
+    "read_names",
+    "write_report",
+]
