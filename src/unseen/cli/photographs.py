@@ -95,7 +95,7 @@ def _facts(task: Any, fitted: Any, backbone: str, method: str) -> dict[str, str]
     facts = {
         "learned from": f"{len(task.pictures.seen)} photographs of {seen} seen classes, "
         f"and {len(fitted.pool)} without a label",
-        "classes are described by": " and ".join(known),
+        "described by": " and ".join(known),
         "features": backbone,
         "method": method,
     }

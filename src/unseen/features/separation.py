@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 SAME, CLOSE = 1e-6, 0.35
 """Distances, as shares of the median, below which two classes are the same, or close."""
-POORLY_REACHED = 0.25
+POORLY_REACHED = 0.2
 """The share of a candidate's vector in the span of the seen ones below which it is hardly learned."""
 
 
@@ -61,8 +61,8 @@ class Separation:
         poor = [name for name, share in self.reach.items() if share < POORLY_REACHED]
         if poor:
             return (
-                f"{len(poor)} candidate(s) are described by what no seen class has: "
-                f"{', '.join(poor[:3])}. Add seen classes that share their traits."
+                f"{len(poor)} candidate(s) share little with the seen classes: {', '.join(poor[:3])}. "
+                "Expect less of them, or add seen classes that are more alike."
             )
         if self.close:
             pair = self.close[0]

@@ -36,7 +36,7 @@ _STYLE = """
 .meter i { display:block; height:100%; background:var(--accent); }
 .meter.low i { background:var(--warn); }
 .card .meter { padding:0; }
-td .meter { width:7rem; height:.5rem; border-radius:.25rem; overflow:hidden; }
+td .meter { width:5rem; height:.5rem; border-radius:.25rem; overflow:hidden; }
 h3 .soft { font-weight:400; }
 """
 
@@ -115,7 +115,7 @@ def _counts(labels: Labels) -> str:
             f'<td class="n" data-value="{count}">{count}</td><td>{_meter(count / most, False)}</td>'
             f'<td class="n" data-value="{sure:.4f}">{sure:.0%}</td>{right if trial else ""}</tr>'
         )
-    heads = ["class", "photographs", "", "mean confidence", *(["found"] if trial else [])]
+    heads = ["class", "photographs", "", "confidence", *(["found"] if trial else [])]
     kinds = ["", " class=n", "", " class=n", " class=n"]
     head = "".join(
         f'<th scope="col"{kind}><button type="button">{text}</button></th>'
