@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unseen import ASTE, ESZSL, TASTE
+from unseen import ASTE, ESZSL, TASTE, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_xlsa17
 
 CUB = (
@@ -41,6 +41,20 @@ def test_aste_reaches_its_accuracy_with_a_certificate(cub: ZeroShotDataset, aste
     eszsl = ESZSL(cub.semantics).fit(cub.X[cub.train], cub.y[cub.train])
     assert accuracy(aste, cub) >= accuracy(eszsl, cub)
     assert aste.compatibility_.dtype == np.float32
+
+
+def test_a_model_file_and_a_graph_give_the_same_scores(
+    cub: ZeroShotDataset, aste: ASTE, tmp_path: Path
+) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X = np.asarray(cub.X[cub.test_unseen])
+    wanted = aste.decision_function(X)
+    aste.save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").decision_function(X), wanted)
+    export_onnx(aste, tmp_path / "scorer.onnx")
+    found = onnxruntime.InferenceSession(tmp_path / "scorer.onnx").run(None, {"features": X})[0]
+    np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
+    assert (tmp_path / "model").stat().st_size < 0.1 * cub.X.nbytes
 
 
 def test_taste_gains_from_the_unlabelled_rows(cub: ZeroShotDataset, aste: ASTE) -> None:

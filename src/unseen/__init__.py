@@ -1,8 +1,9 @@
 """unseen: recognise classes that nobody has labelled."""
 
-from unseen.exceptions import AdaptationWarning, DataError
+from unseen.exceptions import AdaptationWarning, DataError, ModelFileError
 from unseen.fast import FastTraining
 from unseen.inductive import ASTE, ESZSL, SJE, PrototypeRidge
+from unseen.persistence import add_classes_to_onnx, export_onnx, load
 from unseen.semantics import ClassTable
 from unseen.transductive import TASTE, SelfPaced, SelfPacedPrototypes, WithinClassWhitening
 
@@ -15,9 +16,13 @@ __all__ = [
     "ClassTable",
     "DataError",
     "FastTraining",
+    "ModelFileError",
     "PrototypeRidge",
     "SelfPaced",
     "SelfPacedPrototypes",
     "WithinClassWhitening",
+    "add_classes_to_onnx",
+    "export_onnx",
+    "load",
 ]
 __version__ = "0.1.0"

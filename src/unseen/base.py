@@ -8,9 +8,10 @@ parameters may change after ``fit``: only the scores over the classes are comput
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Self
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from sklearn.utils.validation import (
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
+from unseen.numerics.scorer import Scorer
 from unseen.semantics import ClassTable
 
 Array = npt.NDArray[Any]
@@ -100,6 +102,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         On what the temperature was fitted.
     """
 
+    _write_file: ClassVar[Callable[[Any, str | PathLike[str]], None]]
+    """Set by :mod:`unseen.persistence`: estimators know no files."""
+
     seen_classes_: Array
     n_features_in_: int
     temperature_: float
@@ -167,6 +172,19 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hits = classes[codes[labelled]] == predicted[labelled]
         weights = None if sample_weight is None else np.asarray(sample_weight)[labelled]
         return float(np.nanmean(per_class_accuracy(codes[labelled], hits, len(classes), weights)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, which :func:`unseen.load` reads.
+
+        The file holds numbers and texts, never code. An old file is replaced only when the new one is
+        complete. See the guide for what is in it.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom it ends in ``.safetensors``.
+        """
+        type(self)._write_file(self, path)
 
     @property
     def classes_(self) -> Array:
@@ -265,6 +283,22 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
+
+        A model whose scores have another form leaves this as it is, and is not exported.
+        """
+        raise NotImplementedError
+
+    def _formula(self, vectors: Array) -> Scorer:
+        """Return ``_scorer``, unless a subclass has written ``_scores`` anew and left it behind."""
+        for cls in type(self).__mro__:
+            if "_scorer" in vars(cls):
+                return self._scorer(vectors)
+            if "_scores" in vars(cls):
+                break
+        raise NotImplementedError
 
     def _label_embedding(self, X: Any) -> Array:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.

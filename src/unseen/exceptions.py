@@ -8,5 +8,12 @@ class DataError(ValueError):
     """
 
 
+class ModelFileError(DataError):
+    """A model that cannot be written to a file, or a file that no model can be read from.
+
+    The message names the file, or the attribute of the model, and the remedy.
+    """
+
+
 class AdaptationWarning(UserWarning):
     """A transductive method expected to do harm, and held its adaptation back."""

@@ -13,6 +13,7 @@ from unseen.base import ZeroShotClassifier, labelled_rows, read_labels
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
+from unseen.numerics.scorer import Scorer
 from unseen.transductive.base import TransductiveClassifier
 
 Array = npt.NDArray[Any]
@@ -130,6 +131,10 @@ class FastTraining(ZeroShotClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return np.asarray(self.estimator_._scores(X, vectors))
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        scorer: Scorer = self.estimator_._formula(vectors)
+        return scorer
 
     def _label_embedding(self, X: Any) -> Array:
         return np.asarray(self.estimator_._label_embedding(X))

@@ -11,6 +11,7 @@ from unseen.base import ZeroShotClassifier
 from unseen.numerics.bilinear import C_GRID, MU_GRID, Choice, Path, Sums, choose, semantic_scale
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import row_space
+from unseen.numerics.scorer import Scorer
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +36,9 @@ class BilinearClassifier(ZeroShotClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.compatibility_ @ vectors.T
         return np.asarray(X @ W.astype(X.dtype, copy=False))
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        return Scorer(self.compatibility_)
 
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[1])

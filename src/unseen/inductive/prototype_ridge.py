@@ -19,6 +19,7 @@ from unseen.numerics.prototypes import (
     prototype_map,
 )
 from unseen.numerics.rows import class_sums, class_weights
+from unseen.numerics.scorer import Scorer
 
 Array = npt.NDArray[Any]
 
@@ -97,6 +98,9 @@ class PrototypeRidge(ZeroShotClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return nearest_scores(X, PrototypeMap(self.coef_, self.intercept_, self.lam_)(vectors))
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        return Scorer(self.coef_, self.intercept_, weights=(2.0, 1.0, 1.0))
 
     def _semantic_width(self) -> int:
         return int(self.coef_.shape[1])

@@ -82,6 +82,11 @@ class Whitening:
         lower = linalg.cholesky(S.astype(dtype), lower=True, check_finite=False, overwrite_a=True)
         return cls(center.astype(dtype), lower, shrinkage)
 
+    def inverse(self) -> Array:
+        """Return L⁻¹, (p, p)."""
+        eye = np.eye(len(self.lower), dtype=self.lower.dtype)
+        return np.asarray(linalg.solve_triangular(self.lower, eye, lower=True))
+
     def __call__(self, X: Array) -> Array:
         """Return the whitened rows, (N, p)."""
         out = np.empty(X.shape, dtype=self.lower.dtype)

@@ -26,6 +26,7 @@ from unseen.numerics.gaussian import (
 )
 from unseen.numerics.rehearsal import Rehearsal, SeenModel, rehearse, seen_model
 from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.scorer import Affine, Scorer, SignedRoot, UnitLength
 from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import Round
@@ -329,6 +330,18 @@ class SelfPacedPrototypes(TransductiveClassifier):
         means, offsets = self._means_of(vectors)
         Z = self._model.whitening(self._prepared(X))
         return np.asarray(scores(Z, means) + offsets.astype(Z.dtype))
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        model: SeenModel = self._model
+        means, offsets = self._means_of(vectors)
+        if model.predictor is None:  # one-hot: no class can be foretold
+            coef, intercept = np.zeros((means.shape[1], self._width)), np.zeros(means.shape[1])
+        else:
+            coef, intercept = model.predictor.prototypes.coef, model.predictor.prototypes.intercept
+        corrections = means - (vectors @ coef.T + intercept)
+        scorer = Scorer(coef, intercept, corrections, offsets, weights=(1.0, 0.5, 0.0))
+        scorer = scorer.after(Affine(model.whitening.center, model.whitening.inverse().T))
+        return scorer.after(SignedRoot(), UnitLength()) if self._powered else scorer
 
     def _means_of(self, vectors: Array) -> tuple[Array, Array]:
         """Return a mean and an offset for each class: adapted, of labelled rows, or predicted.

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.numerics.folds import Rows
+from unseen.numerics.scorer import Scorer
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
@@ -126,6 +127,10 @@ class SelfPaced(TransductiveClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return self.estimator_._scores(X, vectors)
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        scorer: Scorer = self.estimator_._formula(vectors)
+        return scorer
 
     def _label_embedding(self, X: Any) -> Array:
         return self.estimator_._label_embedding(X)

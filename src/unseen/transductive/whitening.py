@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -84,8 +83,7 @@ class WithinClassWhitening(
         scatter = within_class_scatter(gram(shifted), sums - np.outer(center, counts), counts)
         fitted = Whitening.of(scatter, len(rows.X) - len(classes), center, alpha, X.dtype)
         self.mean_, self.shrinkage_ = fitted.center, fitted.shrinkage
-        eye = np.eye(len(scatter), dtype=X.dtype)
-        self.components_ = linalg.solve_triangular(fitted.lower, eye, lower=True)
+        self.components_ = fitted.inverse()
         return self
 
     def transform(self, X: Any) -> Array:
