@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import unseen
-from unseen.cli import bench, datasets, demo, photographs
+from unseen.cli import bench, datasets, demo, models, photographs
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
@@ -31,6 +31,15 @@ app.command(
     epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
     "--out labels.csv --report report.html"
 )(photographs.label)
+app.command(
+    epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors"
+)(models.fit)
+app.command(epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv")(
+    models.predict
+)
+app.command("add-class", epilog="Example: unseen add-class animals.safetensors --classes more.csv")(
+    models.add_class
+)
 app.command(epilog="Example: unseen extract photos --out features.npz")(photographs.extract)
 app.command(epilog="Example: unseen bench --paper --budget quick")(bench.bench)
 app.command(epilog="Example: unseen report --out out/bench")(bench.report)

@@ -24,6 +24,8 @@ from rich.table import Table
 
 SKIPPED = 3
 """The exit code of ``--strict`` when pictures were skipped."""
+MANY = 12
+"""Candidates above which a table leaves out those that got no picture."""
 NAMED = 10
 """Skipped pictures that are named on the screen; all are in the JSON."""
 
@@ -181,10 +183,14 @@ def labels_table(labels: Any) -> Table:
     table.add_column("unsure", justify="right")
     if trial:
         table.add_column("found", justify="right")
-    for name, count in sorted(labels.counts.items(), key=lambda item: (-item[1], item[0])):
+    counts = sorted(labels.counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [item for item in counts if item[1] or len(counts) <= MANY]
+    for name, count in shown:
         unsure = sum(a.label == name for a in labels.unsure)
         found = [f"{labels.by_class[name]:.0%}" if name in labels.by_class else ""] if trial else []
         table.add_row(escape(name), str(count), str(unsure), *found)
+    if len(shown) < len(counts):
+        table.add_row(f"[dim]{len(counts) - len(shown)} other classes[/]", "0", "0", *[""] * trial)
     return table
 
 
