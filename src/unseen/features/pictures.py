@@ -51,7 +51,7 @@ class View:
         left, top = (width - square) / 2, (height - square) / 2
         box = (left, top, left + square, top + square)
         small = picture.resize((self.side, self.side), _RESAMPLE[self.resample], box=box)
-        return np.asarray(small, dtype=np.uint8)
+        return np.array(small, dtype=np.uint8)
 
     @property
     def text(self) -> str:

@@ -6,6 +6,7 @@ Files of gigabytes are read once, from front to back; only the words asked for a
 from __future__ import annotations
 
 import gzip
+import itertools
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -67,16 +68,21 @@ def _opened(path: Path) -> Any:
 
 
 def _text(path: Path, file: IO[bytes], wanted: set[str]) -> Iterator[tuple[str, Vector]]:
-    width = 0
-    for number in _counting():
+    width = promised = 0
+    for number in itertools.count(1):
         raw = file.readline(LONGEST_LINE)
         if not raw:
+            if number - 2 < promised:
+                raise DataError(
+                    f"{path}: ends after {number - 2} of {promised} words. The file is truncated: "
+                    "fetch it again."
+                )
             return
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             raise DataError(f"{path}: line {number} is longer than any word vector. Is it text?")
         parts = raw.rstrip().split(b" ")
         if number == 1 and len(parts) == 2 and all(p.isdigit() for p in parts):
-            width = _checked_width(path, int(parts[1]))
+            promised, width = int(parts[0]), _checked_width(path, int(parts[1]))
             continue
         if not width:
             width = _checked_width(path, len(parts) - 1)
@@ -87,14 +93,12 @@ def _text(path: Path, file: IO[bytes], wanted: set[str]) -> Iterator[tuple[str, 
                 "file is truncated or damaged: fetch it again."
             )
         if word in wanted:
+            if not raw.endswith(b"\n"):
+                raise DataError(
+                    f"{path}: line {number}: has no end, so its last number may be cut. The file is "
+                    "truncated: fetch it again, or end it with a new line."
+                )
             yield word, _numbers(path, number, parts[-width:])
-
-
-def _counting() -> Iterator[int]:
-    number = 0
-    while True:
-        number += 1
-        yield number
 
 
 def _numbers(path: Path, line: int, parts: list[bytes]) -> Vector:
