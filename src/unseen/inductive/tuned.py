@@ -29,6 +29,8 @@ class TunedClassifier(ZeroShotClassifier):
     in use is kept as ``<name>_``.
     """
 
+    _tuning_rows_at_most = TUNING_ROWS
+
     @classmethod
     @abstractmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
@@ -93,5 +95,5 @@ class TunedClassifier(ZeroShotClassifier):
 
     def _tuning_rows(self, rows: Rows, held: Rows | None, classes: int) -> tuple[Rows, Rows]:
         """Return the rows to learn from, and those to judge by, in the folds."""
-        thin = rows.thinned(-(-TUNING_ROWS // classes))
+        thin = rows.thinned(-(-self._tuning_rows_at_most // classes))
         return (thin, thin) if held is None else (rows, held)
