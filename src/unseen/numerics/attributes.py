@@ -54,8 +54,8 @@ class Bank:
         return Bank(self.coef * slope, self.intercept * slope + offset)
 
 
-def ridge_bank(sums: Sums, targets: Array, ridge: float, prior: Bank | None = None) -> Bank:
-    """Regress class-level targets on rows: min Σₙ ‖tᵧₙ − Wᵀxₙ − b‖² + γ‖W − W₀‖².
+def ridge_bank(sums: Sums, targets: Array, ridge: float) -> Bank:
+    """Regress class-level targets on rows: min Σₙ ‖tᵧₙ − Wᵀxₙ − b‖² + γ‖W‖².
 
     Parameters
     ----------
@@ -64,20 +64,18 @@ def ridge_bank(sums: Sums, targets: Array, ridge: float, prior: Bank | None = No
     targets : array of shape (K, M)
     ridge : float
         γ, in units of the mean variance of a column times the number of rows.
-    prior : Bank, optional
-        W₀; zero when not given.
     """
     total = sums.counts.sum()
     mean, centre = sums.labels.sum(axis=1) / total, sums.counts @ targets / total
     G = sums.moments - total * np.outer(mean, mean)
     scale = max(float(np.trace(G)) / sums.width, np.finfo(float).tiny)
-    cross = (sums.labels - np.outer(mean, sums.counts)) @ (targets - centre)
-    if prior is not None:
-        cross -= G @ prior.coef
+    cross, centred = sums.labels - np.outer(mean, sums.counts), targets - centre
     G[np.diag_indices_from(G)] += max(ridge, 1e-10) * scale
-    coef = linalg.solve(G, cross, assume_a="pos", overwrite_a=True)
-    if prior is not None:
-        coef += prior.coef
+    # The fewer columns of classes and attributes go through the solver.
+    if targets.shape[1] > targets.shape[0]:
+        coef = linalg.solve(G, cross, assume_a="pos", overwrite_a=True) @ centred
+    else:
+        coef = linalg.solve(G, cross @ centred, assume_a="pos", overwrite_a=True)
     return Bank(coef, centre - mean @ coef)
 
 
