@@ -73,10 +73,10 @@ class AttributeClassifier(TunedClassifier):
         self, rows: Rows, vectors: Array, held: Rows | None
     ) -> tuple[Setting, float | None]:
         """Choose by folds what is "auto", and calibrate on them even where nothing is."""
-        by_hand = {name: self._number(name) for name in self.search_space()}
+        by_hand = {name: self._number(name) for name in self._searched()}
         if self._parameters()[0] is None or len(vectors) < FEWEST_CLASSES:
             return self._fallback() | {n: v for n, v in by_hand.items() if v is not None}, None
-        tries = {n: self.search_space()[n] if v is None else (v,) for n, v in by_hand.items()}
+        tries = {n: self._searched()[n] if v is None else (v,) for n, v in by_hand.items()}
         grid = [dict(zip(tries, values, strict=True)) for values in product(*tries.values())]
         learned, judged = self._tuning_rows(rows, held, len(vectors))
         parts = class_folds(len(vectors), min(FOLDS, len(vectors) // 2))

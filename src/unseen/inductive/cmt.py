@@ -63,6 +63,8 @@ class CMT(TunedClassifier):
         c and b; the centring of rows is in c.
     semantic_center_, semantic_scale_ : array of shape (q,), float
     ridge_ : float
+    n_iter_ : int
+        Steps that were taken.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class CMT(TunedClassifier):
     """
 
     _tuning_rows_at_most = 2000
+    n_iter_: int
     weights_in_: Array
     weights_out_: Array
     bias_in_: Array
@@ -115,9 +118,11 @@ class CMT(TunedClassifier):
         start = _start(sums, targets, setting["ridge"], int(self.hidden))
         scatter = float(np.trace(sums.moments) - total * mean @ mean)
         decay = setting["ridge"] * max(scatter, 0.0) / sums.width
+        taken = 0
         if self.max_iter > 0:
             centred = rows._replace(X=rows.X - mean.astype(rows.X.dtype))
-            start, _ = minimise(_objective(centred, targets, decay), start, int(self.max_iter))
+            start, taken = minimise(_objective(centred, targets, decay), start, int(self.max_iter))
+        self.n_iter_ = max(1, taken)
         first, inner, second, outer = start
         self.bias_in_ = (inner - mean @ first).astype(dtype)
         self.weights_in_ = (first if basis is None else basis @ first).astype(dtype)

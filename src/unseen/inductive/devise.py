@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 class DeViSE(RankingClassifier):
     """A bilinear score learned with a hinge on every wrong class, by stochastic descent.
 
-        min over V  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ)),   F(x, k) = (x − x̄)ᵀV(aₖ − ā)
+        min over V  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ)),   F(x, k) = (x − x̄)ᵀV(aₖ/‖aₖ‖ − ā)
 
     xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility. There is no regulariser: few
     passes over the data, and the mean of all the iterates, take its place.
@@ -30,8 +30,8 @@ class DeViSE(RankingClassifier):
       first violation.
     - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction that
       all of them share out of the curvature.
-    - Semantic vectors are taken as given; the original brings word vectors to unit length. The margin is
-      1 and the start is zero, so that margin and step are one single scale (the original: 0.1).
+    - Semantic vectors are brought to unit length as in the original, but for those of one column. The margin
+      is 1 and the start is zero, so that margin and step are one single scale (the original: 0.1).
     - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``.
 
     Not verified: the original's step sizes, which belong to its network.

@@ -91,7 +91,7 @@ class KDICA(DAP):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
-        return {"ridge": (0.3, 3.0)}
+        return {"ridge": (0.03, 0.3, 3.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Any:
         sums, targets, basis, dtype = super()._prepare(rows, vectors)
@@ -99,7 +99,7 @@ class KDICA(DAP):
             sums, targets, int(self.components), float(self.alignment), float(self.invariance)
         )
         moments, labels = B.T @ sums.moments @ B, B.T @ sums.labels
-        inner = Sums(moments, labels, sums.counts, B.shape[1])
+        inner = Sums(moments, labels, sums.counts, min(int(self.components), sums.width))
         return inner, targets, B if basis is None else basis @ B, dtype
 
     def _solve(self, prepared: Any, setting: Setting) -> None:
@@ -118,14 +118,14 @@ def invariant_components(
     T = sums.moments - total * np.outer(mean, mean)
     gaps = sums.labels / sums.counts - mean[:, None]
     shared = (sums.labels - np.outer(mean, sums.counts)) @ (targets - centre)
-    gain = _to_unit(T) + alignment * _to_unit(shared @ shared.T)
-    cost = invariance * _to_unit(gaps @ gaps.T)
+    gain = _to_unit(T, sums.width) + alignment * _to_unit(shared @ shared.T, sums.width)
+    cost = invariance * _to_unit(gaps @ gaps.T, sums.width)
     cost[np.diag_indices_from(cost)] += 1.0
     last = len(gain) - 1
     wanted = [max(0, len(gain) - max(1, count)), last]
     return np.asarray(linalg.eigh(gain, cost, subset_by_index=wanted)[1])
 
 
-def _to_unit(matrix: Array) -> Array:
-    """Divide by the mean diagonal."""
-    return np.asarray(matrix * (len(matrix) / max(float(np.trace(matrix)), np.finfo(float).tiny)))
+def _to_unit(matrix: Array, width: int) -> Array:
+    """Divide by the mean diagonal over all ``width`` columns of the features."""
+    return np.asarray(matrix * (width / max(float(np.trace(matrix)), np.finfo(float).tiny)))

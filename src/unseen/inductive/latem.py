@@ -19,7 +19,7 @@ class LatEm(RankingClassifier):
     """A piecewise bilinear score, the best of several maps, by stochastic descent.
 
         min over V₁ … V_H  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ))
-        F(x, k) = max over i of (x − x̄)ᵀVᵢ(aₖ − ā)
+        F(x, k) = max over i of (x − x̄)ᵀVᵢ(aₖ/‖aₖ‖ − ā)
 
     xₙ is a row, aₖ the vector of class k, x̄ and ā their means, Vᵢ (p×q) one of H compatibilities (``pieces``). Each score
     teaches the piece that attained it.
@@ -29,8 +29,8 @@ class LatEm(RankingClassifier):
 
     - All wrong classes count, as in its equation; the original draws one at random for each row.
     - H is a parameter; the original chooses it on folds, or prunes pieces that few rows use.
-    - Rows and class vectors are centred; the original also standardises features and brings semantics
-      to unit length.
+    - Rows and class vectors are centred, and vectors of more than one column brought to unit length; the
+      original also standardises features.
     - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``. The start is
       normal (pieces that start alike stay alike) and small: of the size of one step.
 

@@ -66,6 +66,8 @@ class MetricZSL(TunedClassifier):
     semantic_center_, semantic_map_ : arrays of shape (q,) and (q, r)
         A vector a has the coordinates (a − center) @ map.
     ridge_, consistency_ : float
+    n_iter_ : int
+        Steps that were taken.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class MetricZSL(TunedClassifier):
     """
 
     _tuning_rows_at_most = 2000
+    n_iter_: int
     coef_: Array
     intercept_: Array
     metric_: Array
@@ -119,10 +122,12 @@ class MetricZSL(TunedClassifier):
         centred = rows._replace(X=rows.X - mean.astype(rows.X.dtype))
         decay = setting["ridge"] * max(float(np.trace(sums.moments) - total * mean @ mean), 0.0)
         start = [bank.coef, bank.intercept + mean @ bank.coef, *_metric_start(bank, sums, A)]
+        taken = 0
         if self.max_iter > 0:
             weight = setting["consistency"]
             objective = _objective(centred, A, weight, decay / sums.width)
-            start, _ = minimise(objective, start, int(self.max_iter))
+            start, taken = minimise(objective, start, int(self.max_iter))
+        self.n_iter_ = max(1, taken)
         W, b, self.metric_, _ = start
         self.intercept_ = (b - mean @ W).astype(dtype)
         self.coef_ = (W if basis is None else basis @ W).astype(dtype)

@@ -19,14 +19,14 @@ Array = npt.NDArray[Any]
 
 
 class RankingClassifier(BilinearClassifier):
-    """A score (x − x̄)ᵀV(a − ā) that ranks the true class first. A subclass writes ``_loss``.
+    """A score (x − x̄)ᵀV(a/‖a‖ − ā) that ranks the true class first. A subclass writes ``_loss``.
 
     Steps are constant, in units of the inverse curvature, over batches of rows that are drawn by
     weight; V is the mean of all the iterates.
     """
 
     _centred = True
-    """Whether x̄ and ā are the means of the seen rows and classes, or zero."""
+    """Whether class vectors are brought to unit length, and both they and rows are centred."""
     center_: Array
     semantic_center_: Array
 
@@ -66,6 +66,7 @@ class RankingClassifier(BilinearClassifier):
         counts = class_weights(rows.codes, len(vectors), rows.weights)
         total = class_sums(*rows[:2], len(vectors), rows.weights).sum(axis=1)
         self.center_ = self._centred * (total / counts.sum()).astype(rows.X.dtype)
+        given, vectors = vectors, self._directions(vectors)
         self.semantic_center_ = self._centred * vectors.mean(axis=0)
         (X, codes, weights), _, basis = in_own_span(rows._replace(X=rows.X - self.center_), None)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
@@ -85,11 +86,18 @@ class RankingClassifier(BilinearClassifier):
         )
         V = V @ E.T
         self.compatibility_ = np.asarray(V if basis is None else basis @ V).astype(rows.X.dtype)
-        self._calibrate(rows, vectors)
+        self._calibrate(rows, given)
+
+    def _directions(self, vectors: Array) -> Array:
+        """Bring class vectors to unit length; numbers (one column) have no direction, and stay."""
+        if not self._centred or vectors.shape[1] == 1:
+            return vectors
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(length > 0, length, 1))
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         V = self.compatibility_.astype(X.dtype, copy=False)
-        A = (vectors - self.semantic_center_).T.astype(X.dtype)
+        A = (self._directions(vectors) - self.semantic_center_).T.astype(X.dtype)
         return latent_scores(X - self.center_.astype(X.dtype), np.atleast_3d(V.T).T, A)[0]
 
     def _semantic_width(self) -> int:

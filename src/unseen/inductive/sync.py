@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
 BATCH = 50
-LEARNING_RATE, EPOCHS = 30.0, 10
+LEARNING_RATE, EPOCHS = 1.0, 10
 """Of the structured loss, in units of the inverse curvature; chosen on seen classes of CUB and AwA1."""
 SEMANTIC_RIDGE = 1e-3
 """Keeps the phantom classifiers finite where classes look alike to the kernel."""
@@ -48,10 +48,10 @@ class SynC(TunedClassifier):
 
     - The phantom classes are the seen classes (R = K, bᵣ = aᵣ), the paper's simplest choice; their vectors
       are not learned.
-    - "ovo" ("one versus other"): for R = K the wₖ of seen classes are free, so each is learned by itself
-      and v follows from w = s v, with a small ridge where classes look alike to the kernel. The squared
-      hinge is lowered by repeated ridge regressions, and the classifiers have an intercept.
-    - "struct": a few passes of averaged descent, as in ``SJE``, in place of λ.
+    - For R = K the wₖ of seen classes are free, so they are learned by themselves and v follows from
+      w = s v, with a small ridge where classes look alike to the kernel.
+    - "ovo" ("one versus other"): the squared hinge is lowered by repeated ridge regressions, and the
+      classifiers have an intercept. "struct": averaged descent, as in ``SJE``, takes the place of λ.
     - σ² is in units of the mean squared distance of two seen classes, λ in units of the variance of the
       features times the number of rows; both are chosen on class-wise folds unless they are given.
 
@@ -118,6 +118,10 @@ class SynC(TunedClassifier):
         """Return the values of σ² and λ that "auto" tries."""
         return {"width": (0.3, 1.0, 3.0), "ridge": (0.1, 1.0)}
 
+    def _searched(self) -> dict[str, tuple[float, ...]]:
+        space = self.search_space()
+        return space if self.loss == "ovo" else {"width": space["width"]}
+
     def _prepare(self, rows: Rows, vectors: Array) -> Any:
         if self.loss not in ("ovo", "struct"):
             raise ValueError(
@@ -138,39 +142,38 @@ class SynC(TunedClassifier):
         self.phantoms_ = vectors
         self.unit_ = max(float(distance.sum()) / pairs, np.finfo(float).tiny)
         S = self._similarity(vectors, setting["width"])
-        if self.loss == "ovo":
-            if setting["ridge"] not in done:  # it does not depend on the kernel
-                done[setting["ridge"]] = _one_versus_other(own, len(vectors), moments, setting["ridge"])
-            bank = done[setting["ridge"]]
-            H = S.T @ S
-            H[np.diag_indices_from(H)] += SEMANTIC_RIDGE * np.trace(H) / len(H)
-            right = linalg.solve(H, S.T, assume_a="pos").T  # W = V Sᵀ, so V = W S (SᵀS)⁻¹
-            V, intercept = bank.coef @ right, bank.intercept @ right
-        else:
-            V, intercept = self._structured(own, S, distance), np.zeros(len(vectors))
+        ridge = setting.get("ridge", 0.0)
+        if ridge not in done:  # the classifiers of seen classes do not depend on the kernel
+            if self.loss == "ovo":
+                done[ridge] = _one_versus_other(own, len(vectors), moments, ridge, len(mean))
+            else:
+                done[ridge] = self._structured(own, np.sqrt(distance / self.unit_))
+        H = S.T @ S
+        H[np.diag_indices_from(H)] += SEMANTIC_RIDGE * np.trace(H) / len(H)
+        right = linalg.solve(H, S.T, assume_a="pos").T  # W = V Sᵀ, so V = W S (SᵀS)⁻¹
+        V, intercept = done[ridge].coef @ right, done[ridge].intercept @ right
         V = V if basis is None else basis @ V
         self.base_ = V.astype(own.X.dtype)
         self.base_intercept_ = intercept - mean @ V
         self.width_ = setting["width"]
 
-    def _structured(self, rows: Rows, S: Array, distance: Array) -> Array:
-        """Lower the structured hinge: it is SJE with sₖ for the vector of class k."""
-        margin = np.sqrt(distance / self.unit_)
+    def _structured(self, rows: Rows, margin: Array) -> Bank:
+        """Lower the structured hinge over one classifier a class: SJE with one-hot semantics."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        centred = S - S.mean(axis=0)
-        step = LEARNING_RATE / lipschitz(rows.X, centred.T)
-        _, V = descend(
+        classes = len(margin)
+        one_hot = np.eye(classes)
+        _, W = descend(
             rows.X,
             rows.codes,
-            centred.T,
+            one_hot,
             lambda scores, codes: structured_hinge(scores, codes, margin),
-            np.zeros((rows.X.shape[1], len(S)), dtype=rows.X.dtype),
-            repeat(step, max(EPOCHS * len(rows.X) // BATCH, 50 * EPOCHS)),
+            np.zeros((rows.X.shape[1], classes), dtype=rows.X.dtype),
+            repeat(LEARNING_RATE / lipschitz(rows.X, one_hot), max(EPOCHS * len(rows.X) // BATCH, 500)),
             batch=BATCH,
             random=np.random.default_rng(seed),
             weights=rows.weights,
         )
-        return V.astype(float)
+        return Bank(W.astype(float), np.zeros(classes))
 
     def _similarity(self, vectors: Array, width: float) -> Array:
         """Return s, one row a class."""
@@ -186,11 +189,13 @@ class SynC(TunedClassifier):
         return int(self.phantoms_.shape[1])
 
 
-def _one_versus_other(rows: Rows, classes: int, moments: Array, ridge: float) -> Bank:
+def _one_versus_other(
+    rows: Rows, classes: int, moments: Array, ridge: float, width: int
+) -> Bank:
     """Learn one linear classifier a class with the squared hinge; the rows are centred."""
     X, codes, weights = rows
     G = moments.copy()
-    scale = max(float(np.trace(G)) / len(G), np.finfo(float).tiny)
+    scale = max(float(np.trace(G)) / width, np.finfo(float).tiny)
     G[np.diag_indices_from(G)] += max(ridge, 1e-8) * scale
     factor = linalg.cho_factor(G, overwrite_a=True)
     share = np.ones(len(X), dtype=X.dtype) if weights is None else weights.astype(X.dtype)

@@ -36,10 +36,13 @@ class TunedClassifier(ZeroShotClassifier):
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values that "auto" tries, by parameter; also a grid for ``ClassWiseSearch``."""
 
-    @classmethod
-    def _fallback(cls) -> Setting:
+    def _searched(self) -> dict[str, tuple[float, ...]]:
+        """Return the part of the search space that matters with the other parameters as they are."""
+        return self.search_space()
+
+    def _fallback(self) -> Setting:
         """Return the values in use where nothing can be held out: the middle of each list."""
-        return {name: values[len(values) // 2] for name, values in cls.search_space().items()}
+        return {name: values[len(values) // 2] for name, values in self._searched().items()}
 
     @abstractmethod
     def _prepare(self, rows: Rows, vectors: Array) -> Any:
@@ -57,15 +60,15 @@ class TunedClassifier(ZeroShotClassifier):
         self._calibrate(rows, vectors, temperature)
 
     def _chosen(self) -> Setting:
-        return {name: getattr(self, f"{name}_") for name in self.search_space()}
+        return {name: getattr(self, f"{name}_") for name in self._searched()}
 
     def _choose(
         self, rows: Rows, vectors: Array, held: Rows | None
     ) -> tuple[Setting, float | None]:
         """Return the setting, and the temperature of the held-out scores if there were folds."""
-        by_hand = {name: self._number(name) for name in self.search_space()}
+        by_hand = {name: self._number(name) for name in self._searched()}
         fixed = {name: value for name, value in by_hand.items() if value is not None}
-        free = {n: v for n, v in self.search_space().items() if n not in fixed}
+        free = {n: v for n, v in self._searched().items() if n not in fixed}
         one_hot = self._parameters()[0] is None
         if not free or one_hot or len(vectors) < FEWEST_CLASSES:
             return self._fallback() | fixed, None

@@ -18,25 +18,27 @@ ELEMENTS = 4_000_000
 """Numbers in a block: 16 MB of float32."""
 
 
+def rectified(X: Array, anchors: Array) -> Array:
+    """Return max(0, x − v) for each anchor and row, (K, n, p)."""
+    gap = X - anchors[:, None]
+    return np.asarray(np.maximum(gap, 0, out=gap))
+
+
 def relu_similarities(X: Array, anchors: Array, weight: Array) -> Array:
     """Return Σ_d w_d max(0, x_d − v_d) for each row and anchor, (N, K), in the dtype of X."""
     out = np.empty((len(X), len(anchors)), dtype=X.dtype)
     V, w = anchors.astype(X.dtype), weight.astype(X.dtype)
     for rows in blocks(len(X), max(1, ELEMENTS // V.size)):
-        gap = X[rows, None] - V
-        np.maximum(gap, 0, out=gap)
-        out[rows] = gap @ w
+        out[rows] = (rectified(X[rows], V) @ w).T
     return out
 
 
-def relu_gradients(X: Array, anchors: Array, weight: Array, pull: Array) -> tuple[Array, Array]:
+def relu_gradients(gap: Array, weight: Array, pull: Array) -> tuple[Array, Array]:
     """Return the gradients of Σ pull·similarity with respect to the weight and to the anchors.
 
-    ``pull`` is (n, K); the rows are those of one batch.
+    ``gap`` is what :func:`rectified` gave, ``pull`` is (n, K).
     """
-    gap = X[:, None] - anchors
-    above = (gap > 0).astype(X.dtype)
-    gap *= above
-    to_weight = np.tensordot(pull, gap, axes=2)
-    to_anchors = -weight * np.einsum("nk,nkd->kd", pull, above)
-    return to_weight, to_anchors
+    of_anchor = pull.T[:, None]
+    to_weight = (of_anchor @ gap)[:, 0].sum(axis=0)
+    above = np.greater(gap, 0, out=gap, casting="unsafe")
+    return to_weight, -weight * (of_anchor @ above)[:, 0]
