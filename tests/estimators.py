@@ -74,6 +74,8 @@ def name_of(estimator: Any) -> str:
     inner = getattr(estimator, "estimator", None)
     if inner is not None:
         return f"{own}({name_of(inner)})"
-    return own + ("-sgd" if getattr(estimator, "solver", "") == "sgd" else "") + (
-        "-struct" if getattr(estimator, "loss", "") == "struct" else ""
+    return (
+        own
+        + ("-sgd" if getattr(estimator, "solver", "") == "sgd" else "")
+        + ("-struct" if getattr(estimator, "loss", "") == "struct" else "")
     )

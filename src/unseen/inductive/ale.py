@@ -73,9 +73,7 @@ class ALE(RankingClassifier):
         batch_size: int = 50,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            semantics, candidates, learning_rate, margin, epochs, batch_size, random_state
-        )
+        super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return weighted_ranking(scores, codes, self.margin)

@@ -69,9 +69,7 @@ class AttributeClassifier(TunedClassifier):
             self.slope_, self.offset_ = platt(own, present[rows.codes], rows.weights)
         self._calibrate(rows, vectors, temperature)
 
-    def _choose(
-        self, rows: Rows, vectors: Array, held: Rows | None
-    ) -> tuple[Setting, float | None]:
+    def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
         """Choose by folds what is "auto", and calibrate on them even where nothing is."""
         by_hand = {name: self._number(name) for name in self._searched()}
         if self._parameters()[0] is None or len(vectors) < FEWEST_CLASSES:

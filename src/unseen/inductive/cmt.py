@@ -166,7 +166,9 @@ def _objective(rows: Rows, targets: Array, decay: float) -> Any:
         error = H @ second + outer - wanted
         pulled = error if share is None else error * share
         product = parts[0] @ parts[2]
-        loss = float(np.einsum("ij,ij->", error, pulled, dtype=float)) + decay * float((product**2).sum())
+        loss = float(np.einsum("ij,ij->", error, pulled, dtype=float)) + decay * float(
+            (product**2).sum()
+        )
         back = (pulled @ second.T) * (1 - H * H)
         gradients = [
             2 * (X.T @ back) + 2 * decay * product @ parts[2].T,

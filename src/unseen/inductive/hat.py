@@ -179,9 +179,7 @@ def _emphasised(total: Sums, inner: Sums, members: Array, outside: float) -> Sum
     weight = np.full(len(total.counts), outside)
     weight[members] = 1.0
     moments = outside * total.moments + (1 - outside) * inner.moments
-    return replace(
-        total, moments=moments, labels=total.labels * weight, counts=total.counts * weight
-    )
+    return replace(total, moments=moments, labels=total.labels * weight, counts=total.counts * weight)
 
 
 def _mixed(above: Bank, own: Bank, share: float) -> Bank:

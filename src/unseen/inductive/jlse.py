@@ -39,7 +39,7 @@ class JLSE(TunedClassifier):
     Z. Zhang and V. Saligrama, "Zero-shot learning via joint latent similarity embedding", CVPR 2016.
     Deviations:
 
-    - The dictionaries start at the class means and at the class vectors. Each further round codes the
+    - The dictionaries start at the class means and at the class vectors. Each further pass codes the
       training rows again, with a reward for atoms that S finds like their own class, and fits the atoms
       to these codes with as much weight on where they started; rows to be predicted have no reward.
     - A squared hinge, by repeated ridge regressions, takes the place of the hinge.
@@ -56,7 +56,7 @@ class JLSE(TunedClassifier):
         Among which classes to predict. It may change after ``fit``.
     spread : float or "auto"
         γ: the larger, the more atoms share in a code.
-    rounds : int
+    passes : int
         How often codes, dictionaries and similarity are learned in turn; at least 1.
 
     Attributes
@@ -88,11 +88,11 @@ class JLSE(TunedClassifier):
         semantics: object = None,
         candidates: str | Sequence[Any] | Array = "unseen",
         spread: float | str = "auto",
-        rounds: int = 2,
+        passes: int = 2,
     ) -> None:
         super().__init__(semantics, candidates)
         self.spread = spread
-        self.rounds = rounds
+        self.passes = passes
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
@@ -110,7 +110,7 @@ class JLSE(TunedClassifier):
         self.spread_ = setting["spread"]
         self.atoms_, self.semantic_atoms_ = means, vectors
         reward = None
-        for number in range(max(1, int(self.rounds))):
+        for number in range(max(1, int(self.passes))):
             Z = simplex_codes(X, self.atoms_, self.spread_, STEPS, reward)
             classes = self._class_codes(vectors)
             if number:

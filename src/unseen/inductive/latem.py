@@ -75,15 +75,13 @@ class LatEm(RankingClassifier):
         batch_size: int = 50,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            semantics, candidates, learning_rate, margin, epochs, batch_size, random_state
-        )
+        super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
         self.pieces = pieces
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return values worth trying with ``ClassWiseSearch``."""
-        return {"pieces": (1, 2, 4), **super().search_space()}
+        return {"pieces": (1, 2, 4), "learning_rate": (3.0, 10.0, 30.0)}
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return ranking_hinge(scores, codes, self.margin)

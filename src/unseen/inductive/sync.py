@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
 BATCH = 50
-LEARNING_RATE, EPOCHS = 1.0, 10
+LEARNING_RATE, EPOCHS = 10.0, 10
 """Of the structured loss, in units of the inverse curvature; chosen on seen classes of CUB and AwA1."""
 SEMANTIC_RIDGE = 1e-3
 """Keeps the phantom classifiers finite where classes look alike to the kernel."""
@@ -125,8 +125,7 @@ class SynC(TunedClassifier):
     def _prepare(self, rows: Rows, vectors: Array) -> Any:
         if self.loss not in ("ovo", "struct"):
             raise ValueError(
-                "The 'loss' parameter of SynC must be 'ovo' or 'struct'. "
-                f"Got {self.loss!r} instead."
+                f"The 'loss' parameter of SynC must be 'ovo' or 'struct'. Got {self.loss!r} instead."
             )
         X, codes, weights = rows
         total = class_weights(codes, len(vectors), weights).sum()
@@ -189,9 +188,7 @@ class SynC(TunedClassifier):
         return int(self.phantoms_.shape[1])
 
 
-def _one_versus_other(
-    rows: Rows, classes: int, moments: Array, ridge: float, width: int
-) -> Bank:
+def _one_versus_other(rows: Rows, classes: int, moments: Array, ridge: float, width: int) -> Bank:
     """Learn one linear classifier a class with the squared hinge; the rows are centred."""
     X, codes, weights = rows
     G = moments.copy()

@@ -62,9 +62,7 @@ class TunedClassifier(ZeroShotClassifier):
     def _chosen(self) -> Setting:
         return {name: getattr(self, f"{name}_") for name in self._searched()}
 
-    def _choose(
-        self, rows: Rows, vectors: Array, held: Rows | None
-    ) -> tuple[Setting, float | None]:
+    def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
         """Return the setting, and the temperature of the held-out scores if there were folds."""
         by_hand = {name: self._number(name) for name in self._searched()}
         fixed = {name: value for name, value in by_hand.items() if value is not None}

@@ -39,9 +39,7 @@ def adaptive_structural_cost(scores: Array, codes: Codes) -> tuple[Array, Array]
     return cost, gradient
 
 
-def structured_hinge(
-    scores: Array, codes: Codes, margin: float | Array = 1.0
-) -> tuple[Array, Array]:
+def structured_hinge(scores: Array, codes: Codes, margin: float | Array = 1.0) -> tuple[Array, Array]:
     """Cost of SJE: max over k of [ margin·1(k ≠ y) + F(x, k) − F(x, y) ].
 
     A table of margins (K × K, zero on its diagonal) gives each pair of classes its own: SynC's.
