@@ -7,8 +7,9 @@
 Per-class top-1 on the unseen classes, with nothing but `semantics` given. A seed shuffles the rows (and
 seeds the methods that draw at random). Scenarios change the unlabelled pool and print "start > end":
 the method's own inductive answer, and its answer after adaptation. "--times" adds the fit time with
-the parameters that were chosen (tuning aside), as a multiple of ESZSL's on the same rows. Data: the embedded
-letters-to-digits, and CUB and AwA1 from the folder that UNSEEN_DATA names (default: ../shared/data).
+the parameters that were chosen (tuning aside), as a multiple of ESZSL's on the same rows.
+Data: the embedded letters-to-digits, and CUB and AwA1 from the folder that UNSEEN_DATA names (default:
+../shared/data).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ PAGES = [
         "CONTRIBUTING.md",
         "docs/index.md",
         "docs/guide/estimators.md",
+        "docs/guide/choosing.md",
         "docs/guide/experiments.md",
     )
 ]

@@ -21,17 +21,18 @@ class ALE(RankingClassifier):
         rₙ = #{k ≠ yₙ : margin + F(xₙ, k) > F(xₙ, yₙ)},   β_r = 1 + ½ + … + 1/r,
         F(x, k) = (x − x̄)ᵀV(aₖ/‖aₖ‖ − ā)
 
-    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility, rₙ the rank of
-    the true class. A row pays most for the first ranks that it loses: the loss looks at the top of the list.
+    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility, rₙ the
+    rank of the true class. A row pays most for the first ranks that it loses: the loss looks at the
+    top of the list.
 
     Z. Akata, F. Perronnin, Z. Harchaoui and C. Schmid, "Label-embedding for attribute-based
     classification", CVPR 2013. Deviations:
 
-    - The rank is counted over all seen classes. The original estimates it from how many draws it takes to
-      find a violation, since it has many classes.
-    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction that
-      all of them share out of the curvature. They
-      are brought to unit length as in the original, but for those of one column.
+    - The rank is counted over all seen classes. The original estimates it from how many draws it
+      takes to find a violation, since it has many classes.
+    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction
+      that all of them share out of the curvature. They are brought to unit length as in the original,
+      but for those of one column.
     - Batches, a constant step divided by the curvature, a start at zero and averaging, as in ``SJE``,
       where the original draws single rows and stops early on a validation set.
 

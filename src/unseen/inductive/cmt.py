@@ -20,7 +20,7 @@ from unseen.numerics.prototypes import nearest_scores
 Array = npt.NDArray[Any]
 
 BENT = 0.5
-"""The root mean square of the hidden units' input at the start: tanh bends there, but does not saturate."""
+"""The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
 
 
 class CMT(TunedClassifier):
@@ -29,18 +29,20 @@ class CMT(TunedClassifier):
         min over θ  Σₙ ‖aᵧₙ − Θ₂ᵀ tanh(Θ₁ᵀxₙ + c) − b‖² + γ‖Θ₁Θ₂‖²
         score of class k = −‖aₖ − Θ₂ᵀ tanh(Θ₁ᵀx + c) − b‖²
 
-    xₙ is a row, aₖ the vector of class k, both centred, aₖ divided by the deviation of the seen vectors;
-    Θ₁ (p×h), Θ₂ (h×q), c and b are the network.
+    xₙ is a row, aₖ the vector of class k, both centred, aₖ divided by the deviation of the seen
+    vectors; Θ₁ (p×h), Θ₂ (h×q), c and b are the network.
 
     R. Socher, M. Ganjoo, C. Manning and A. Ng, "Zero-shot learning through cross-modal transfer",
     NIPS 2013. Deviations:
 
-    - The start is the ridge regression from rows to semantics, cut to its first h directions and written
-      in the nearly linear part of tanh; a few steps of L-BFGS bend it. The original starts at random. So
-      there is nothing random here, and stopping early takes the place of a validation set.
-    - The penalty is on the product Θ₁Θ₂, the map that the network is while tanh is nearly linear, so that
-      the start is the optimum of the linear problem; γ is chosen on class-wise folds unless it is given.
-    - No novelty detection: whether to answer among seen or unseen classes is the choice of ``candidates``.
+    - The start is the ridge regression from rows to semantics, cut to its first h directions and
+      written in the nearly linear part of tanh; a few steps of L-BFGS bend it. The original starts at
+      random. So there is nothing random here, and stopping early takes the place of a validation set.
+    - The penalty is on the product Θ₁Θ₂, the map that the network is while tanh is nearly linear, so
+      that the start is the optimum of the linear problem; γ is chosen on class-wise folds unless it
+      is given.
+    - No novelty detection: whether to answer among seen or unseen classes is the choice of
+      ``candidates``.
 
     Parameters
     ----------
@@ -140,7 +142,7 @@ class CMT(TunedClassifier):
 
 
 def _start(sums: Sums, targets: Array, ridge: float, hidden: int) -> list[Array]:
-    """Return Θ₁, c, Θ₂, b of the ridge regression on centred rows, in the nearly linear part of tanh."""
+    """Return Θ₁, c, Θ₂, b of the ridge regression, in the nearly linear part of tanh."""
     bank = ridge_bank(sums, targets, ridge)
     total = sums.counts.sum()
     mean = sums.labels.sum(axis=1) / total

@@ -30,13 +30,13 @@ class DAP(AttributeClassifier):
     C. Lampert, H. Nickisch and S. Harmeling, "Learning to detect unseen object classes by between-class
     attribute transfer", CVPR 2009. Deviations:
 
-    - Least-squares classifiers, one factorisation for all attributes, take the place of one kernel SVM for
-      each. Both are turned into probabilities by Platt's sigmoid, here fitted on held-out classes (the
-      original: on held-out rows of the same classes).
+    - Least-squares classifiers, one factorisation for all attributes, take the place of one kernel
+      SVM for each. Both are turned into probabilities by Platt's sigmoid, here fitted on held-out
+      classes (the original: on held-out rows of the same classes).
     - The attributes must be binary. A value is present if it is above the mean over the *seen* classes
       (the original: over all), whether values are binary, continuous or negative (word vectors).
-    - p(aₘ) is the share of seen classes that have it, smoothed by one class of each kind, as the original
-      suggests beside ½.
+    - p(aₘ) is the share of seen classes that have it, smoothed by one class of each kind, as the
+      original suggests beside ½.
     - γ is chosen on class-wise folds unless it is given.
 
     Not verified: how the original chose the SVM's weight.

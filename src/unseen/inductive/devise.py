@@ -17,10 +17,11 @@ Array = npt.NDArray[Any]
 class DeViSE(RankingClassifier):
     """A bilinear score learned with a hinge on every wrong class, by stochastic descent.
 
-        min over V  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ)),   F(x, k) = (x − x̄)ᵀV(aₖ/‖aₖ‖ − ā)
+        min over V  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ))
+        F(x, k) = (x − x̄)ᵀV(aₖ/‖aₖ‖ − ā)
 
-    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility. There is no regulariser: few
-    passes over the data, and the mean of all the iterates, take its place.
+    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility. There is
+    no regulariser: few passes over the data, and the mean of all the iterates, take its place.
 
     A. Frome, G. Corrado, J. Shlens, S. Bengio, J. Dean, M. Ranzato and T. Mikolov, "DeViSE: a deep
     visual-semantic embedding model", NIPS 2013. Deviations:
@@ -28,10 +29,11 @@ class DeViSE(RankingClassifier):
     - The features are given. The original continues into the network that makes them.
     - All wrong classes count, as in its equation; the original draws them at random and stops at the
       first violation.
-    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction that
-      all of them share out of the curvature.
-    - Semantic vectors are brought to unit length as in the original, but for those of one column. The margin
-      is 1 and the start is zero, so that margin and step are one single scale (the original: 0.1).
+    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction
+      that all of them share out of the curvature.
+    - Semantic vectors are brought to unit length as in the original, but for those of one column. The
+      margin is 1 and the start is zero, so that margin and step are one single scale (the original:
+      0.1).
     - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``.
 
     Not verified: the original's step sizes, which belong to its network.

@@ -35,15 +35,18 @@ class HAT(AttributeClassifier):
     Z. Al-Halah and R. Stiefelhagen, "How to transfer? Zero-shot object recognition via hierarchical
     transfer of semantic attributes", WACV 2015. Deviations:
 
-    - The hierarchy is Ward's tree of the seen class vectors, cut into ``levels`` levels of 1, K^(1/levels) …
-      groups, unless one is given; the original takes WordNet's.
-    - A node also learns from rows outside of it, with the weight κ. Trained on its own rows alone, a node
-      finds its own attributes in any row; measured on held-out seen classes, that was worse than ``DAP``.
+    - The hierarchy is Ward's tree of the seen class vectors, cut into ``levels`` levels of 1,
+      K^(1/levels) … groups, unless one is given; the original takes WordNet's.
+    - A node also learns from rows outside of it, with the weight κ. Trained on its own rows alone, a
+      node finds its own attributes in any row; measured on held-out seen classes, that was worse than
+      ``DAP``.
     - The classifiers of a path are averaged; the original selects among them.
     - An unseen class goes to the group whose mean vector is nearest, level by level from the root.
-    - Classifiers, thresholds and calibration as in ``DAP``; γ, and κ if it is "auto", on class-wise folds.
+    - Classifiers, thresholds and calibration as in ``DAP``; γ, and κ if it is "auto", on class-wise
+      folds.
 
-    Not verified: the original's rule for choosing among levels; only its abstract and opening were at hand.
+    Not verified: the original's rule for choosing among levels; only its abstract and opening were at
+    hand.
 
     Parameters
     ----------

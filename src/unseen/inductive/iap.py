@@ -42,8 +42,9 @@ class IAP(TunedClassifier):
     C. Lampert, H. Nickisch and S. Harmeling, "Learning to detect unseen object classes by between-class
     attribute transfer", CVPR 2009. Deviations:
 
-    - Least squares on one-hot labels take the place of multi-class logistic regression; scores are divided
-      by their deviation over the training rows, and the sharpness of the softmax is chosen on folds.
+    - Least squares on one-hot labels take the place of multi-class logistic regression; scores are
+      divided by their deviation over the training rows, and the sharpness of the softmax is chosen on
+      folds.
     - Attributes become binary as in ``DAP``, at the mean over the seen classes.
     - p(aₘ | x) is kept in [0.01, 0.99], so that one attribute cannot veto a class.
     - γ and the sharpness are chosen on class-wise folds unless they are given.
@@ -109,7 +110,7 @@ class IAP(TunedClassifier):
     def _solve(self, prepared: Any, setting: Setting) -> None:
         sums, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
-        bank = bank.scaled(setting["sharpness"] / _deviation(sums, bank), 0.0)
+        bank = bank.scaled(setting["sharpness"] / _deviation(sums, bank))
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
         self.intercept_ = bank.intercept.astype(dtype)
 

@@ -32,9 +32,9 @@ class JLSE(TunedClassifier):
         min over S  Σₙ Σₖ (1 − tₙₖ z(xₙ)ᵀS z(aₖ))²₊ + ridges on S
         score of a class = z(x)ᵀS z(a)
 
-    x is a row, aₖ the vector of class k, B (K×p) and D (K×q) dictionaries of as many atoms as there are seen
-    classes, S (K×K) the similarity; tₙₖ = +1 for the class of row n and −1 for the others. Whether row
-    and class match is one binary question, the same for every class.
+    x is a row, aₖ the vector of class k, B (K×p) and D (K×q) dictionaries of as many atoms as there
+    are seen classes, S (K×K) the similarity; tₙₖ = +1 for the class of row n and −1 for the others.
+    Whether row and class match is one binary question, the same for every class.
 
     Z. Zhang and V. Saligrama, "Zero-shot learning via joint latent similarity embedding", CVPR 2016.
     Deviations:
@@ -43,8 +43,8 @@ class JLSE(TunedClassifier):
       training rows again, with a reward for atoms that S finds like their own class, and fits the atoms
       to these codes with as much weight on where they started; rows to be predicted have no reward.
     - A squared hinge, by repeated ridge regressions, takes the place of the hinge.
-    - γ is in units of the mean squared length of the atoms about their mean, the same in both spaces, and
-      is chosen on class-wise folds unless it is given; the ridges on S are fixed.
+    - γ is in units of the mean squared length of the atoms about their mean, the same in both spaces,
+      and is chosen on class-wise folds unless it is given; the ridges on S are fixed.
 
     Not verified: the original's prior of the codes and its schedule; its full text was not at hand.
 

@@ -23,23 +23,24 @@ class KDICA(DAP):
 
         max over B  tr Bᵀ(T + α·XᵀLX) B    subject to  Bᵀ(β·D + I) B = I
         T = Σₙ (xₙ − x̄)(xₙ − x̄)ᵀ                        variance of all rows
-        D = Σₖ (mₖ − x̄)(mₖ − x̄)ᵀ                        variance of the domains: distance of the class means
+        D = Σₖ (mₖ − x̄)(mₖ − x̄)ᵀ                        variance of the domains (class means)
         L = Σₘ of the products of (centred) attributes       alignment of rows that share attributes
 
-    Each seen class is a domain, and an attribute classifier should serve all of them. x̄ is the mean row, mₖ
-    that of class k; every matrix is divided by its mean diagonal. The columns of B (p×d) are generalised
-    eigenvectors. Attribute classifiers on Bᵀx and class scores are those of ``DAP``.
+    Each seen class is a domain, and an attribute classifier should serve all of them. x̄ is the mean
+    row, mₖ that of class k; every matrix is divided by its mean diagonal. The columns of B (p×d) are
+    generalised eigenvectors. Attribute classifiers on Bᵀx and class scores are those of ``DAP``.
 
-    C. Gan, T. Yang and B. Gong, "Learning attributes equals multi-source domain generalization", CVPR 2016,
-    on the components of K. Muandet, D. Balduzzi and B. Schölkopf, "Domain generalization via invariant
-    feature representation", ICML 2013. Deviations:
+    C. Gan, T. Yang and B. Gong, "Learning attributes equals multi-source domain generalization", CVPR
+    2016, on the components of K. Muandet, D. Balduzzi and B. Schölkopf, "Domain generalization via
+    invariant feature representation", ICML 2013. Deviations:
 
     - The kernel is linear, so that the problem has the size of the features, not of the rows.
     - α, β and d are fixed, at values chosen on seen classes of CUB and AwA1; γ, the ridge of the
       classifiers, is chosen on class-wise folds unless it is given.
     - Least-squares classifiers, thresholds and calibration as in ``DAP``; the original trains SVMs.
 
-    Not verified: the weights and the kernel of the original's experiments; only its opening was at hand.
+    Not verified: the weights and the kernel of the original's experiments; only its opening was at
+    hand.
 
     Parameters
     ----------

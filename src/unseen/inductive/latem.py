@@ -21,16 +21,16 @@ class LatEm(RankingClassifier):
         min over V₁ … V_H  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ))
         F(x, k) = max over i of (x − x̄)ᵀVᵢ(aₖ/‖aₖ‖ − ā)
 
-    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, Vᵢ (p×q) one of H compatibilities (``pieces``). Each score
-    teaches the piece that attained it.
+    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, Vᵢ (p×q) one of H compatibilities
+    (``pieces``). Each score teaches the piece that attained it.
 
     Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein and B. Schiele, "Latent embeddings for zero-shot
     classification", CVPR 2016. Deviations:
 
     - All wrong classes count, as in its equation; the original draws one at random for each row.
     - H is a parameter; the original chooses it on folds, or prunes pieces that few rows use.
-    - Rows and class vectors are centred, and vectors of more than one column brought to unit length; the
-      original also standardises features.
+    - Rows and class vectors are centred, and vectors of more than one column brought to unit length;
+      the original also standardises features.
     - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``. The start is
       normal (pieces that start alike stay alike) and small: of the size of one step.
 
@@ -87,4 +87,6 @@ class LatEm(RankingClassifier):
         return ranking_hinge(scores, codes, self.margin)
 
     def _start(self, shape: tuple[int, int], random: np.random.Generator, scale: float) -> Array:
-        return random.normal(size=(int(self.pieces), *shape)) * scale / np.sqrt(shape[0])
+        start: Array = random.normal(size=(int(self.pieces), *shape))
+        start *= scale / np.sqrt(shape[0])
+        return start

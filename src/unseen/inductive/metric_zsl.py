@@ -27,10 +27,10 @@ class MetricZSL(TunedClassifier):
         D(x, a) = ‖(Wᵀx + b − a)ᵀM‖²
         min over W, b, M, τ   Σₙ Σₖ ωₙₖ max(0, 1 − tₙₖ(τ − D(xₙ, aₖ))) + λ Σₙ ‖Wᵀxₙ + b − aᵧₙ‖² + γλ‖W‖²
 
-    xₙ is a row, aₖ the vector of class k (centred, of unit deviation, in coordinates of the span of the seen
-    classes), Wᵀx + b the predicted attributes, M (r×r) the metric, τ the threshold of a match; tₙₖ = +1
-    for the class of row n and −1 for the others, whose weights ω together equal that of the one. The
-    score of a class is −D(x, a).
+    xₙ is a row, aₖ the vector of class k (centred, of unit deviation, in coordinates of the span of
+    the seen classes), Wᵀx + b the predicted attributes, M (r×r) the metric, τ the threshold of a
+    match; tₙₖ = +1 for the class of row n and −1 for the others, whose weights ω together equal that
+    of the one. The score of a class is −D(x, a).
 
     M. Bucher, S. Herbin and F. Jurie, "Improving semantic embedding consistency by metric learning for
     zero-shot classification", ECCV 2016. Deviations:
@@ -38,8 +38,8 @@ class MetricZSL(TunedClassifier):
     - All pairs of rows and seen classes take part, with balanced weights; the original draws pairs.
     - A few steps of L-BFGS from the ridge regression (W, b) and the identity (M) take the place of
       stochastic descent from a random start; stopping early takes the place of the penalty on M.
-    - Coordinates of the span of the seen classes: M and W are learned only where seen classes vary; outside
-      of it D compares nothing.
+    - Coordinates of the span of the seen classes: M and W are learned only where seen classes vary;
+      outside of it D compares nothing.
     - γ and λ are chosen on class-wise folds unless they are given.
 
     Not verified: the original's number of columns of M and its weights on each data set.

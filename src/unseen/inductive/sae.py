@@ -22,8 +22,9 @@ class SAE(TunedClassifier):
         min over W  Σₙ ‖xₙ − Wᵀsₙ‖² + λ‖W xₙ − sₙ‖²
         (SSᵀ) W + W (λXXᵀ) = (1 + λ) S Xᵀ          a Sylvester equation
 
-    xₙ is a row, sₙ the vector of its class, both centred; W (q×p) the encoder, Wᵀ the decoder. A class is
-    scored by the cosine between the row and its decoded vector, or between the encoded row and its vector.
+    xₙ is a row, sₙ the vector of its class, both centred; W (q×p) the encoder, Wᵀ the decoder. A
+    class is scored by the cosine between the row and its decoded vector, or between the encoded row
+    and its vector.
 
     E. Kodirov, T. Xiang and S. Gong, "Semantic autoencoder for zero-shot learning", CVPR 2017.
     Deviations: rows and class vectors are centred by the means of the training rows; λ is in units of

@@ -39,13 +39,15 @@ class SSE(ZeroShotClassifier):
     Z. Zhang and V. Saligrama, "Zero-shot learning via semantic similarity embedding", ICCV 2015.
     Deviations:
 
-    - Each column of x stands beside its negative, so that falling short of an anchor counts as exceeding it
-      does. With one side alone, and one w for all classes, a class with large anchors takes all rows.
-    - The anchors start at the class means and w at −1: the score is then minus the city-block distance, in units that give the scores unit deviation; batches of rows, adaptive steps
-      (AdaGrad) and the mean of the iterates take the place of the alternating solver. Stopping early takes the place of the
-      penalties on w and v.
-    - Constraints on rows ("instance classification") and on class means ("distribution alignment"): here a
-      batch holds rows and, for as many drawn classes, their means.
+    - Each column of x stands beside its negative, so that falling short of an anchor counts as
+      exceeding it does. With one side alone, and one w for all classes, a class with large anchors
+      takes all rows.
+    - The anchors start at the class means and w at −1: the score is then minus the city-block
+      distance, in units that give the scores unit deviation; batches of rows, adaptive steps
+      (AdaGrad) and the mean of the iterates take the place of the alternating solver. Stopping early
+      takes the place of the penalties on w and v.
+    - Constraints on rows ("instance classification") and on class means ("distribution alignment"):
+      here a batch holds rows and, for as many drawn classes, their means.
     - γ is in units of the mean squared length of the seen vectors about their mean.
 
     Not verified: the original's Δ, start and penalties; its full text was not at hand.

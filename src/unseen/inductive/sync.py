@@ -46,8 +46,8 @@ class SynC(TunedClassifier):
     S. Changpinyo, W.-L. Chao, B. Gong and F. Sha, "Synthesized classifiers for zero-shot learning",
     CVPR 2016. Deviations:
 
-    - The phantom classes are the seen classes (R = K, bᵣ = aᵣ), the paper's simplest choice; their vectors
-      are not learned.
+    - The phantom classes are the seen classes (R = K, bᵣ = aᵣ), the paper's simplest choice; their
+      vectors are not learned.
     - For R = K the wₖ of seen classes are free, so they are learned by themselves and v follows from
       w = s v, with a small ridge where classes look alike to the kernel.
     - "ovo" ("one versus other"): the squared hinge is lowered by repeated ridge regressions, and the
@@ -55,7 +55,8 @@ class SynC(TunedClassifier):
     - σ² is in units of the mean squared distance of two seen classes, λ in units of the variance of the
       features times the number of rows; both are chosen on class-wise folds unless they are given.
 
-    Not verified: whether the original's Δ is the distance or its square; the distance, to mean one, is used.
+    Not verified: whether the original's Δ is the distance or its square; the distance, to mean one,
+    is used.
 
     Parameters
     ----------

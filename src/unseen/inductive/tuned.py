@@ -25,8 +25,8 @@ TUNING_ROWS = 4000
 class TunedClassifier(ZeroShotClassifier):
     """A classifier that chooses what is "auto" by per-class accuracy on held-out seen classes.
 
-    A subclass writes ``search_space``, ``_prepare`` (what all settings share) and ``_solve``. The setting
-    in use is kept as ``<name>_``.
+    A subclass writes ``search_space``, ``_prepare`` (what all settings share) and ``_solve``. The
+    setting in use is kept as ``<name>_``.
     """
 
     _tuning_rows_at_most = TUNING_ROWS

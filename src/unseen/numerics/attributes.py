@@ -49,9 +49,9 @@ class Bank:
         """Return the scores of rows, (N, M), in their dtype."""
         return np.asarray(X @ self.coef.astype(X.dtype) + self.intercept.astype(X.dtype))
 
-    def scaled(self, slope: Array, offset: Array) -> Bank:
-        """Return the bank with scores slope·score + offset."""
-        return Bank(self.coef * slope, self.intercept * slope + offset)
+    def scaled(self, factor: float) -> Bank:
+        """Return the bank with scores that are so many times larger."""
+        return Bank(self.coef * factor, self.intercept * factor)
 
 
 def ridge_bank(sums: Sums, targets: Array, ridge: float) -> Bank:

@@ -28,7 +28,7 @@ def project_to_simplex(rows: Array) -> Array:
     place = np.arange(1, rows.shape[1] + 1, dtype=rows.dtype)
     support = (falling * place > excess).sum(axis=1)
     shift = np.take_along_axis(excess, support[:, None] - 1, axis=1) / support[:, None]
-    return np.maximum(rows - shift.astype(rows.dtype), 0)
+    return np.asarray(np.maximum(rows - shift.astype(rows.dtype), 0))
 
 
 def simplex_codes(
