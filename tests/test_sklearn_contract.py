@@ -25,7 +25,8 @@ SEMI_SUPERVISED = {
 def expected_failures(estimator: Any) -> dict[str, str]:
     name = name_of(estimator)
     reasons: dict[str, str] = {}
-    if name.removeprefix("SelfPaced(").startswith(("SJE", "ASTE-sgd")):
+    drawn = ("SJE", "DeViSE", "ALE", "LatEm", "SSE", "SynC-struct", "ASTE-sgd")
+    if name.removeprefix("SelfPaced(").startswith(drawn):
         reasons |= STOCHASTIC
     if "TASTE" in name or "SelfPaced" in name:
         reasons |= SEMI_SUPERVISED
