@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_sums, class_weights
+from unseen.numerics.scorer import Scorer
 from unseen.numerics.sgd import descend, latent_scores, lipschitz, semantic_coordinates
 
 Array = npt.NDArray[Any]
@@ -99,6 +100,11 @@ class RankingClassifier(BilinearClassifier):
         V = self.compatibility_.astype(X.dtype, copy=False)
         A = (self._directions(vectors) - self.semantic_center_).T.astype(X.dtype)
         return latent_scores(X - self.center_.astype(X.dtype), np.atleast_3d(V.T).T, A)[0]
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        if self._centred or self.compatibility_.ndim == 3:  # unit vectors, or a maximum over maps
+            raise NotImplementedError
+        return Scorer(self.compatibility_)
 
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])

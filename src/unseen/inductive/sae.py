@@ -12,6 +12,7 @@ from scipy import linalg
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.scorer import Affine, Scorer, UnitLength
 
 Array = npt.NDArray[Any]
 
@@ -119,6 +120,15 @@ class SAE(TunedClassifier):
         else:
             own = own @ W.T
         return np.asarray(_unit(own) @ _unit(targets).T)
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        W = self.encoder_.astype(float)
+        here = Affine(self.center_.astype(float), np.eye(W.shape[1]))
+        if self.compare == "features":
+            return Scorer(W.T, -self.semantic_center_ @ W, steps=(here, UnitLength()), unit_points=True)
+        there = Affine(self.center_.astype(float), W.T)
+        points = np.eye(len(W)), -self.semantic_center_
+        return Scorer(*points, steps=(there, UnitLength()), unit_points=True)
 
     def _semantic_width(self) -> int:
         return int(self.encoder_.shape[0])
