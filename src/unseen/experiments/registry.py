@@ -55,7 +55,7 @@ class Method:
 
 
 _INDUCTIVE = (
-    *("DAP", "IAP", "CMT", "DeViSE", "ALE", "SJE", "LatEm", "ESZSL", "SAE", "PrototypeRidge", "HAT"),
+    *("PrototypeRidge", "DAP", "IAP", "CMT", "DeViSE", "ALE", "SJE", "LatEm", "ESZSL", "SAE", "HAT"),
     *("KDICA", "SSE", "JLSE", "SynC", "MetricZSL", "ASTE"),
 )
 _IN_PAPER = {
