@@ -7,12 +7,21 @@ from typing import Any
 from unseen import (
     ASTE,
     ESZSL,
+    RKT,
     SJE,
+    SMS,
     TASTE,
+    TMVHLP,
+    UDA,
+    BiDiLEL,
     FastTraining,
+    MaxMarginSSL,
+    PrototypePropagation,
     PrototypeRidge,
     SelfPaced,
     SelfPacedPrototypes,
+    SemiSupervisedClustering,
+    WDVSc,
 )
 
 INDUCTIVE: list[Any] = [PrototypeRidge(), ESZSL(), SJE(random_state=0), ASTE()]
@@ -30,6 +39,15 @@ ESTIMATORS: list[Any] = [
     FastTraining(SelfPacedPrototypes(random_state=0)),
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
+    WDVSc(),
+    PrototypePropagation(),
+    BiDiLEL(),
+    UDA(),
+    SMS(),
+    TMVHLP(),
+    SemiSupervisedClustering(),
+    RKT(),
+    MaxMarginSSL(random_state=0),
 ]
 
 
