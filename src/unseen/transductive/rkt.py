@@ -81,7 +81,7 @@ class RKT(PointClassifier):
         self,
         semantics: object = None,
         candidates: str | Sequence[Any] | Array = "unseen",
-        penalty: float = 0.1,
+        penalty: float = 0.03,
         virtual: float = 0.3,
         rounds: int = 8,
         shrinkage: float | str | None = "auto",
@@ -93,7 +93,7 @@ class RKT(PointClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return a small grid for class-wise folds."""
-        return {"penalty": (0.03, 0.1, 0.3), "virtual": (0.1, 0.3, 1.0)}
+        return {"penalty": (0.01, 0.03, 0.1), "virtual": (0.1, 0.3, 1.0)}
 
     def _start(self, vectors: Array, own: Array) -> Array:
         K, free = len(self._seen_points), own < 0

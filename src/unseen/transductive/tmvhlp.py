@@ -94,7 +94,7 @@ class TMVHLP(PointClassifier):
         self,
         semantics: object = None,
         candidates: str | Sequence[Any] | Array = "unseen",
-        neighbours: int = 20,
+        neighbours: int = 10,
         alpha: float = 0.8,
         power: float = 4.0,
         rounds: int = 5,
@@ -108,7 +108,7 @@ class TMVHLP(PointClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return a small grid for class-wise folds."""
-        return {"neighbours": (10, 20, 40), "power": (1.0, 4.0)}
+        return {"neighbours": (5, 10, 20), "power": (1.0, 4.0)}
 
     def _move(self, problem: PoolProblem) -> Array:
         Z, M = problem.Z, len(problem.Z)
