@@ -23,7 +23,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and \
 	  f"unseen needs Python 3.11 or newer, and this is {v}. Name another: make PYTHON=python3.12 demo")'
-	@echo "Setting up .venv (about a minute, only now) ..."
+	@echo "Setting up .venv (one to three minutes, only now) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --upgrade --constraint constraints.txt pip
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[test]"

@@ -2,7 +2,25 @@
 
 from unseen.exceptions import AdaptationWarning, DataError, ModelFileError
 from unseen.fast import FastTraining
-from unseen.inductive import ASTE, ESZSL, SJE, PrototypeRidge
+from unseen.inductive import (
+    ALE,
+    ASTE,
+    CMT,
+    DAP,
+    ESZSL,
+    HAT,
+    IAP,
+    JLSE,
+    KDICA,
+    SAE,
+    SJE,
+    SSE,
+    DeViSE,
+    LatEm,
+    MetricZSL,
+    PrototypeRidge,
+    SynC,
+)
 from unseen.persistence import add_classes_to_onnx, export_onnx, load
 from unseen.semantics import ClassTable
 from unseen.transductive import (
@@ -22,11 +40,20 @@ from unseen.transductive import (
 )
 
 __all__ = [
+    "ALE",
     "ASTE",
+    "CMT",
+    "DAP",
     "ESZSL",
+    "HAT",
+    "IAP",
+    "JLSE",
+    "KDICA",
     "RKT",
+    "SAE",
     "SJE",
     "SMS",
+    "SSE",
     "TASTE",
     "TMVHLP",
     "UDA",
@@ -34,14 +61,18 @@ __all__ = [
     "BiDiLEL",
     "ClassTable",
     "DataError",
+    "DeViSE",
     "FastTraining",
+    "LatEm",
     "MaxMarginSSL",
+    "MetricZSL",
     "ModelFileError",
     "PrototypePropagation",
     "PrototypeRidge",
     "SelfPaced",
     "SelfPacedPrototypes",
     "SemiSupervisedClustering",
+    "SynC",
     "WDVSc",
     "WithinClassWhitening",
     "add_classes_to_onnx",

@@ -52,9 +52,7 @@ def neighbour_graph(Z: Array, k: int) -> sparse.csr_matrix:
     return W.maximum(W.T).tocsr()
 
 
-def incidence(
-    nodes: Array, edges: Array, k: int, power: float = 1.0
-) -> sparse.csr_matrix:
+def incidence(nodes: Array, edges: Array, k: int, power: float = 1.0) -> sparse.csr_matrix:
     """Return H (N, E) of a hypergraph: edge e holds the k nodes nearest to its centre, by cosine.
 
     Parameters

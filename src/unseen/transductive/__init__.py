@@ -23,9 +23,9 @@ from unseen.transductive.wdvsc import WDVSc
 from unseen.transductive.whitening import WithinClassWhitening
 
 __all__ = [
-    "TASTE",
     "RKT",
     "SMS",
+    "TASTE",
     "TMVHLP",
     "UDA",
     "AgreementSelection",

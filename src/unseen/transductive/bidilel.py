@@ -112,7 +112,9 @@ class BiDiLEL(PointClassifier):
 
     def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
         center = statistics.means.mean(axis=0)
-        total, local = locality(split, len(statistics.counts), center, statistics.powered, self.neighbours)
+        total, local = locality(
+            split, len(statistics.counts), center, statistics.powered, self.neighbours
+        )
         wanted = len(statistics.counts) - 1 if self.dimensions == "auto" else int(self.dimensions)
         P = supervised_projection(total, local, self.alpha, max(1, min(wanted, len(total))))
         dtype = split.rows.X.dtype
