@@ -25,8 +25,10 @@ NEIGHBOURS = {
         "a row that is repeated is its own nearest neighbour in the graph of its class"
     ),
 }
-TRANSDUCTIVE = ("TASTE", "SelfPaced", "WDVSc", "PrototypePropagation", "BiDiLEL", "UDA", "SMS", "TMVHLP",
-                "SemiSupervisedClustering", "RKT", "MaxMarginSSL")  # fmt: skip
+TRANSDUCTIVE = (
+    *("TASTE", "SelfPaced", "WDVSc", "PrototypePropagation", "BiDiLEL", "UDA", "SMS", "TMVHLP"),
+    *("SemiSupervisedClustering", "RKT", "MaxMarginSSL"),
+)
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

@@ -16,6 +16,9 @@ from unseen.numerics.whitening import FEWEST_FEATURES, Whitening, power_normalis
 
 Array = npt.NDArray[Any]
 
+FEW = 1024
+"""Rows of a block: powering makes several copies of it."""
+
 
 @dataclass(frozen=True)
 class Space:
@@ -32,7 +35,7 @@ class Space:
         out = np.empty((len(X), width), dtype=X.dtype)
         center = self.center.astype(X.dtype)
         matrix = None if self.matrix is None else self.matrix.astype(X.dtype)
-        for rows in blocks(len(X)):
+        for rows in blocks(len(X), FEW):
             block = (power_normalise(X[rows]) if self.powered else X[rows]) - center
             out[rows] = block if matrix is None else block @ matrix
         return out
@@ -97,7 +100,7 @@ def seen_statistics(rows: Rows, classes: int, powered: bool) -> SeenStatistics:
 
 def row_blocks(rows: Rows, powered: bool) -> Iterator[Rows]:
     """Cut labelled rows into blocks, powered if asked for."""
-    for part in blocks(len(rows.X)):
+    for part in blocks(len(rows.X), FEW):
         X = power_normalise(rows.X[part]) if powered else rows.X[part]
         yield Rows(X, rows.codes[part], None if rows.weights is None else rows.weights[part])
 

@@ -25,25 +25,27 @@ class BiDiLEL(PointClassifier):
     """A latent space from labelled rows; classes are embedded by their semantic distances.
 
         bottom up   max over P  tr( PᵀXᵀD X P ) / tr( Pᵀ(XᵀL X + α·I)P ),   L = D − W
-        top down    min over b  1/KL Σᵢⱼ (‖bᵢ − lⱼ‖ − δᵢⱼ)²/δᵢⱼ + 2/L(L−1) Σᵢ<ᵢ' (‖bᵢ − bᵢ'‖ − δᵢᵢ')²/δᵢᵢ'
+        top down    min over b  1/KL Σᵢⱼ (‖bᵢ − lⱼ‖ − δᵢⱼ)²/δᵢⱼ
+                                + 2/L(L−1) Σᵢ<ᵢ' (‖bᵢ − bᵢ'‖ − δᵢᵢ')²/δᵢᵢ'
         self-train  bᵢ ← the mean of the k rows of the pool that are nearest to bᵢ
 
     W joins rows of one class that are near each other, D are its degrees (supervised locality
-    preserving projection); z = Pᵀx is the latent space and the mean lⱼ of seen class j a landmark. bᵢ are
-    the L unseen candidates, δ semantic distances (Sammon's mapping with landmarks). The nearest b labels
-    a row.
+    preserving projection); z = Pᵀx is the latent space and the mean lⱼ of seen class j a landmark. bᵢ
+    are the L unseen candidates, δ semantic distances (Sammon's mapping with landmarks). The nearest b
+    labels a row.
 
     Q. Wang and K. Chen, "Zero-shot visual recognition via bidirectional latent embedding", IJCV 2017
     (arXiv 1607.02104, 2016). Deviations:
 
-    - Rows take signed roots and unit length first (``shrinkage`` not None), as in the other methods here.
-    - δ are Euclidean distances between the vectors, centred and of unit length, times the factor that fits
-      the landmarks' own distances best. The original's distance in either space is not verified.
+    - Rows take signed roots and unit length first (``shrinkage`` not None), as in the other methods
+      here.
+    - δ are Euclidean distances between the vectors, centred and of unit length, times the factor that
+      fits the landmarks' own distances best. The original's distance in either space is not verified.
     - Sammon's stress is lowered by L-BFGS from the points that ridge regression predicts; the original
       starts at random.
-    - k is a share of the rows that the class wins, since the original's number depends on the data set, and
-      only those rows are taken. ``rounds`` may repeat the self-training; on seen classes more than one
-      gains on CUB and loses on AwA1.
+    - k is a share of the rows that the class wins, since the original's number depends on the data set,
+      and only those rows are taken. ``rounds`` may repeat the self-training; on seen classes more than
+      one gains on CUB and loses on AwA1.
     - P is not orthonormal: latent directions are scaled as the eigenproblem scales them.
 
     Parameters

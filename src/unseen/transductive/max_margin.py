@@ -29,22 +29,22 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     """A max-margin classifier over seen classes and, with labels that it finds, over the pool.
 
         min over V, B  Σₙ max over seen k [ 1(k ≠ yₙ) + F(xₙ, k) − F(xₙ, yₙ) ]
-                     + ω Σₘ uₘ max over candidates k [ 1(k ≠ bₘ) + F(xₘ, k) − F(xₘ, bₘ) ],   F(x, k) = xᵀVaₖ
-        subject to   class shares of B
+                     + ω Σₘ uₘ max over candidates k [ 1(k ≠ bₘ) + F(xₘ, k) − F(xₘ, bₘ) ]
+        subject to   class shares of B,   with F(x, k) = xᵀVaₖ
 
-    n runs over labelled rows, m over the pool; bₘ is the pseudo-label of row m, of which every class gets
-    a like share, uₘ whether it is trusted, and aₖ the vector of class k. Rounds alternate between B and u
-    (an assignment by optimal transport) and V (averaged stochastic descent from where it was).
+    n runs over labelled rows, m over the pool; bₘ is the pseudo-label of row m, of which every class
+    gets a like share, uₘ whether it is trusted, and aₖ the vector of class k. Rounds alternate between
+    B and u (an assignment by optimal transport) and V (averaged stochastic descent from where it was).
 
-    X. Li and Y. Guo, "Max-margin zero-shot learning for multi-class classification", AISTATS 2015, and X.
-    Li, Y. Guo and D. Schuurmans, "Semi-supervised zero-shot classification with label representation
+    X. Li and Y. Guo, "Max-margin zero-shot learning for multi-class classification", AISTATS 2015, and
+    X. Li, Y. Guo and D. Schuurmans, "Semi-supervised zero-shot classification with label representation
     learning", ICCV 2015. Deviations:
 
     - The label embedding is the given semantics; the originals also learn or refine it, in a dual form.
     - Few passes of averaged descent take the place of a regulariser and of their solver, as in
       :class:`~unseen.SJE`, which is the start.
-    - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the originals'
-      class-balance constraint is not verified.
+    - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the
+      originals' class-balance constraint is not verified.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         return first_round
 
     def _learn(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
-        """Descend from V; codes below K compete among the first K classes, the others among the rest."""
+        """Descend from V; codes below K compete among the first K classes, others among the rest."""
         X, codes, weights = rows
         steps = max(self.epochs * len(X) // BATCH, 50 * self.epochs)
         step = self.learning_rate / lipschitz(X, A)

@@ -23,7 +23,7 @@ from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
 
-CALIBRATED = 100
+CALIBRATED = 20
 """Rows of each seen class on which the temperature is fitted."""
 
 
@@ -188,7 +188,7 @@ class PointClassifier(TransductiveClassifier):
     def _check_parameters(self) -> None:
         for name in self._whole:
             value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 0:
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
                 self._refuse(name, "an integer >= 0")
         for name in self._positive:
             value = getattr(self, name)

@@ -22,10 +22,10 @@ class PrototypePropagation(PointClassifier):
         F = (1 − α)(I − αS)⁻¹ Y,   S = D^(-½) W D^(-½)
 
     The nodes of the graph are the M rows of the pool and the L prototypes of the candidates. W joins
-    each row to its k nearest rows and to its nearest prototype, and each prototype to its k nearest rows,
-    with weight max(cosine, 0); it is sparse. Y (M+L × L) is one for a prototype and its class. F is
-    scaled, class by class and row by row, so that classes lean to equal mass. Each prototype moves to the
-    mean of the rows that F gives to its class, and the next round starts from there. The nearest
+    each row to its k nearest rows and to its nearest prototype, and each prototype to its k nearest
+    rows, with weight max(cosine, 0); it is sparse. Y (M+L × L) is one for a prototype and its class. F
+    is scaled, class by class and row by row, so that classes lean to equal mass. Each prototype moves
+    to the mean of the rows that F gives to its class, and the next round starts from there. The nearest
     prototype labels a row, of the pool or new.
 
     Label propagation is D. Zhou, O. Bousquet, T. Lal, J. Weston and B. Schölkopf, "Learning with local
@@ -37,8 +37,8 @@ class PrototypePropagation(PointClassifier):
       plain features.
     - Rounds, the edge from a row to its nearest prototype, and the mass of the classes (``balance``).
       Chosen on seen classes: with the prototypes' own edges alone, labels do not reach all rows.
-    - New rows are labelled by the nearest prototype, which the propagated labels have moved. The graph's
-      own answer for the pool is ``propagated_``.
+    - New rows are labelled by the nearest prototype, which the propagated labels have moved. The
+      graph's own answer for the pool is ``propagated_``.
 
     Parameters
     ----------

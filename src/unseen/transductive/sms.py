@@ -25,20 +25,20 @@ class SMS(TransductiveClassifier, BilinearClassifier):
 
         min over V, B  ‖XₛVAₛ − Yₛ‖² + ω Σₘ uₘ ‖xₘVAₜ − bₘ‖² + C/2 (‖VAₛ‖² + ‖VAₜ‖²) + μ ridge on A
 
-    The model of a class with vector a is w = Va, so that V is the space of models that all classes share.
-    Xₛ, Yₛ and Aₛ are labelled rows, one-hot labels and semantics of seen classes, Aₜ semantics of the
-    candidates, bₘ the one-hot pseudo-label of row m of the pool and uₘ whether it is trusted. Rounds
-    alternate: B and u from V, V from B in closed form (two generalised eigenproblems, or conjugate
-    gradients).
+    The model of a class with vector a is w = Va, so that V is the space of models that all classes
+    share. Xₛ, Yₛ and Aₛ are labelled rows, one-hot labels and semantics of seen classes, Aₜ semantics
+    of the candidates, bₘ the one-hot pseudo-label of row m of the pool and uₘ whether it is trusted.
+    Rounds alternate: B and u from V, V from B in closed form (two generalised eigenproblems, or
+    conjugate gradients).
 
     Y. Guo, G. Ding, X. Jin and J. Wang, "Transductive zero-shot recognition via shared model space
     learning", AAAI 2016. Deviations:
 
-    - The rounds are those of :class:`~unseen.TASTE`, with its ``selection``: with all rows and no balance,
-      classes with large patterns draw the pool to themselves. How the original keeps its labels from
-      that, and its weights, are not verified.
-    - As for TASTE, the regulariser of the rounds measures V by the within-class covariance of the seen rows,
-      shrunk (``shrinkage=None``: plain norm); C is fixed there unless it is given.
+    - The rounds are those of :class:`~unseen.TASTE`, with its ``selection``: with all rows and no
+      balance, classes with large patterns draw the pool to themselves. How the original keeps its
+      labels from that, and its weights, are not verified.
+    - As for TASTE, the regulariser of the rounds measures V by the within-class covariance of the seen
+      rows, shrunk (``shrinkage=None``: plain norm); C is fixed there unless it is given.
     - The start is :class:`~unseen.ESZSL`.
 
     Parameters

@@ -21,7 +21,7 @@ COLUMNS = 256
 
 
 class TMVHLP(PointClassifier):
-    """Features and predicted semantics of the pool, correlated; labels spread over a hypergraph of both.
+    """Features and predicted semantics of the pool, correlated; labels spread over a hypergraph.
 
         views       X₁ = features of the pool,  X₂ = its predicted semantics
         embedding   max over W₁, W₂  tr( W₁ᵀ C₁₂ W₂ ),  Wᵢᵀ(Cᵢᵢ + η·I)Wᵢ = I,   Uᵢ = Xᵢ Wᵢ ρ^power
@@ -33,19 +33,21 @@ class TMVHLP(PointClassifier):
     similarities; it is sparse, and HHᵀ is never formed. Each prototype moves to the mean of the rows
     that F gives to its class; the nearest prototype labels a row.
 
-    Y. Fu, T. Hospedales, T. Xiang and S. Gong, "Transductive multi-view zero-shot learning", TPAMI 2015.
-    Deviations:
+    Y. Fu, T. Hospedales, T. Xiang and S. Gong, "Transductive multi-view zero-shot learning", TPAMI
+    2015. Deviations:
 
     - Two views: features and one semantic space. The original adds word vectors as a third; join both
       kinds of semantics in one vector.
-    - Features are whitened by the within-class covariance of the seen classes (``shrinkage=None``: plain)
-      and semantics predicted by ridge regression; the original uses support vector machines. A linear
-      prediction adds no new information to the features, so the correlations only weigh directions.
+    - Features are whitened by the within-class covariance of the seen classes (``shrinkage=None``:
+      plain) and semantics predicted by ridge regression; the original uses support vector machines. A
+      linear prediction adds no new information to the features, so the correlations only weigh
+      directions.
     - Prototypes have a place in both views: their vector, and the point that ridge regression predicts.
       The original takes the mean of a prototype's neighbours there, as far as verified.
-    - Edges weigh alike, pairs of views too; each prototype's edge, and that of each row, is among k nodes.
-      Classes lean to equal mass. The original's weights over views and edges are not verified.
-    - New rows are labelled by the nearest prototype; ``propagated_`` is the graph's answer for the pool.
+    - Edges weigh alike, pairs of views too; each prototype's edge, and that of each row, is among k
+      nodes. Classes lean to equal mass. The original's weights over views and edges are not verified.
+    - New rows are labelled by the nearest prototype; ``propagated_`` is the graph's answer for the
+      pool.
 
     Parameters
     ----------

@@ -24,9 +24,9 @@ class UDA(PointClassifier):
         source   min over Dₛ     ‖Xₛ − AₛDₛ‖² + γ‖Dₛ‖²
         target   min over Dₜ, Y  ‖Xₜ − YDₜ‖² + λ₁‖Dₜ − Dₛ‖² + λ₂ Σₘₖ wₘₖ ‖yₘ − aₖ‖² + λ₃‖Y‖₁
 
-    Xₛ are labelled rows and Aₛ (N×q) the vectors of their classes; Xₜ is the pool and Y (M×q) its codes,
-    which are sparse and near the vectors aₖ of the candidates, by the weights w. Dₜ (q×d) stays near Dₛ.
-    Rounds alternate between Y (a lasso), Dₜ (closed form) and w. Rows and vectors are centred.
+    Xₛ are labelled rows and Aₛ (N×q) the vectors of their classes; Xₜ is the pool and Y (M×q) its
+    codes, which are sparse and near the vectors aₖ of the candidates, by the weights w. Dₜ (q×d) stays
+    near Dₛ. Rounds alternate between Y (a lasso), Dₜ (closed form) and w. Rows and vectors are centred.
 
     E. Kodirov, T. Xiang, Z. Fu and S. Gong, "Unsupervised domain adaptation for zero-shot learning",
     ICCV 2015. Deviations:
@@ -36,8 +36,8 @@ class UDA(PointClassifier):
     - w are the probabilities that the current Dₜ gives, leaning to equal class shares, renewed in every
       round. The original takes them from an attribute classifier (IAP); whether it renews them is not
       verified, nor are its values of λ.
-    - A row is labelled by the nearest aₖDₜ among the features, so that new rows need no coding; the original
-      compares its code with the vectors.
+    - A row is labelled by the nearest aₖDₜ among the features, so that new rows need no coding; the
+      original compares its code with the vectors.
     - Atoms are tied to the source but not kept within unit length.
 
     Parameters

@@ -25,8 +25,8 @@ class WDVSc(PointClassifier):
 
     cₖ is the mean of seen class k and aₖ its vector; i runs over the L unseen candidates, gⱼ are the
     G = L clusters of the pool by k-means; P is the transport between both (Sinkhorn). f is affine with
-    a ridge. Rounds alternate: P for a given f, f for a given P, where each candidate is regressed on the
-    barycentre Σⱼ Pᵢⱼ gⱼ of what it is sent to. The nearest f(aᵢ) labels a row.
+    a ridge. Rounds alternate: P for a given f, f for a given P, where each candidate is regressed on
+    the barycentre Σⱼ Pᵢⱼ gⱼ of what it is sent to. The nearest f(aᵢ) labels a row.
 
     Z. Wan, D. Chen, Y. Li, X. Yan, J. Zhang, Y. Yu and J. Liao, "Transductive zero-shot learning with
     visual structure constraint", NeurIPS 2019; the authors' code (raywzy/VSC) was read. Deviations:
