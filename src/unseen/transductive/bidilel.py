@@ -110,7 +110,7 @@ class BiDiLEL(PointClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return a small grid for class-wise folds."""
-        return {"alpha": (0.1, 0.3, 1.0), "trusted": (0.4, 0.7, 1.0)}
+        return {"alpha": (0.1, 0.3, 1.0), "trusted": (0.3, 0.5, 0.8)}
 
     def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
         center = statistics.means.mean(axis=0)
