@@ -14,18 +14,27 @@ from unseen import (
     IAP,
     JLSE,
     KDICA,
+    RKT,
     SAE,
     SJE,
+    SMS,
     SSE,
     TASTE,
+    TMVHLP,
+    UDA,
+    BiDiLEL,
     DeViSE,
     FastTraining,
     LatEm,
+    MaxMarginSSL,
     MetricZSL,
+    PrototypePropagation,
     PrototypeRidge,
     SelfPaced,
     SelfPacedPrototypes,
+    SemiSupervisedClustering,
     SynC,
+    WDVSc,
 )
 
 STOCHASTIC: list[Any] = [
@@ -65,6 +74,15 @@ ESTIMATORS: list[Any] = [
     FastTraining(SelfPacedPrototypes(random_state=0)),
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
+    WDVSc(),
+    PrototypePropagation(),
+    BiDiLEL(),
+    UDA(),
+    SMS(),
+    TMVHLP(),
+    SemiSupervisedClustering(),
+    RKT(),
+    MaxMarginSSL(random_state=0),
 ]
 
 

@@ -71,6 +71,20 @@ _IN_PAPER = {
 def _methods() -> dict[str, Method]:
     plain = [Method(n, _IN_PAPER.get(n, n), getattr(inductive, n)) for n in _INDUCTIVE]
     plain.append(Method("TASTE", "TASTE", TASTE, True))
+    # "Wang et al." of Table III is most likely BiDiLEL; it may be RKT.
+    others = [
+        Method("TMVHLP", "TMV-HLP", transductive.TMVHLP, True),
+        Method("SMS", "SMS", transductive.SMS, True),
+        Method("UDA", "Kodirov et al.", transductive.UDA, True),
+        Method(
+            "SemiSupervisedClustering", "Shojaee et al.", transductive.SemiSupervisedClustering, True
+        ),
+        Method("BiDiLEL", "Wang et al.", transductive.BiDiLEL, True),
+        Method("RKT", "RKT", transductive.RKT, True),
+        Method("MaxMarginSSL", "Li & Guo", transductive.MaxMarginSSL, True),
+        Method("WDVSc", "WDVSc", transductive.WDVSc, True),
+        Method("PrototypePropagation", "PrototypePropagation", transductive.PrototypePropagation, True),
+    ]
     flagship = getattr(transductive, "SelfPacedPrototypes", None)
     if flagship is not None:
         plain.append(Method("SelfPacedPrototypes", "SelfPacedPrototypes", flagship, True))
@@ -79,7 +93,7 @@ def _methods() -> dict[str, Method]:
         for m in plain
         if m.name != "SelfPacedPrototypes"
     ]
-    return {m.name: m for m in plain + fast}
+    return {m.name: m for m in plain + others + fast}
 
 
 def _fast(build: Callable[[object], Any]) -> Callable[[object], Any]:
