@@ -23,7 +23,7 @@ class SemiSupervisedClustering(PointClassifier):
     n runs over labelled rows with the vectors aᵧₙ of their classes, m over the pool, k over the
     candidates; R assigns each row of the pool to one candidate; D (d×q, with an intercept) maps
     semantics to the visual space of z. Rounds alternate: R takes the nearest D aₖ, D is a ridge
-    regression on labelled and assigned rows. Both are exact, so the objective never rises.
+    regression on labelled and assigned rows. Both are exact for a given γ.
 
     S. M. Shojaee and M. Soleymani Baghshah, "Semi-supervised zero-shot learning by a clustering-based
     approach", arXiv 1605.09016, 2016. Deviations:
@@ -31,8 +31,8 @@ class SemiSupervisedClustering(PointClassifier):
     - z are features whitened by the within-class covariance of the seen classes; ``shrinkage=None``
       gives the paper's plain features.
     - The start is the inductive ridge regression; the paper's start is not verified.
-    - D has an intercept. γ is in units of the mean eigenvalue of the semantic scatter, λ in units that
-      give the pool as much weight a row as labelled rows. Both are fixed, chosen on seen classes.
+    - D has an intercept. γ is in units of the mean eigenvalue of the semantic scatter of the round, λ in
+      units that give the pool as much weight a row as labelled rows. Both are fixed, chosen on seen classes.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SemiSupervisedClustering(PointClassifier):
     ----------
     transduction_ : array of N labels
     history_ : list of Round
-        ``loss`` is the objective a row.
+        ``loss`` is the pool's mean squared distance from its points.
     points_, start_ : array of shape (L, d)
         The class points in visual space, after and before the pool was seen.
 
