@@ -11,18 +11,36 @@ from rich.console import Console
 from rich.markup import escape
 
 import unseen
-from unseen.cli import bench, datasets, demo
+from unseen.cli import bench, datasets, demo, models, photographs
+
+EPILOG = (
+    "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
+    "is wrong with the input, 3 photographs were skipped (with --strict), 130 interrupted."
+)
 
 app = typer.Typer(
     help="Recognise classes that nobody has labelled.",
-    epilog="Start with: unseen demo",
+    epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 app.add_typer(datasets.app, name="datasets")
 app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
+app.command(
+    epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
+    "--out labels.csv --report report.html"
+)(photographs.label)
+app.command(
+    epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors"
+)(models.fit)
+app.command(epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv")(
+    models.predict
+)
+app.command("add-class", epilog="Example: unseen add-class animals.safetensors --classes more.csv")(
+    models.add_class
+)
+app.command(epilog="Example: unseen extract photos --out features.npz")(photographs.extract)
 app.command(epilog="Example: unseen bench --paper --budget quick")(bench.bench)
 app.command(epilog="Example: unseen report --out out/bench")(bench.report)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_statistics import Statistics, rank_of_own_class
+from unseen.datasets.missing import missing_marks
 from unseen.datasets.record import ZeroShotDataset
 
 Array = npt.NDArray[Any]
@@ -125,13 +126,13 @@ def empty_vectors(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
             "The class is described by nothing, and a cosine with it is not defined.",
             "Describe the class, or leave it out.",
         )
-    negative = vectors < 0
-    if 0 < negative.sum() <= 0.01 * vectors.size and len(np.unique(vectors[negative])) == 1:
-        rows, columns = np.nonzero(negative)
+    marks = missing_marks(vectors)
+    if marks.any():
+        rows, columns = np.nonzero(marks)
         yield Finding(
             "warning",
             "missing-mark",
-            f"{len(rows)} value(s) of the class vectors are {vectors[negative][0]:.3g}, all others "
+            f"{len(rows)} value(s) of the class vectors are {vectors[marks][0]:.3g}, all others "
             f"at least 0: {classes[rows[0]]}, {_names(dataset, columns)}. It looks like a mark for "
             "missing values.",
             "The mark is read as a low value; it bends the vector of that class.",

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets import native
+from unseen.datasets.missing import fill_missing
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
 from unseen.datasets.safety import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import class_names, read_sidecar
@@ -106,13 +106,5 @@ def _filled(vectors: Array, missing: str, path: Path) -> tuple[Array, str]:
     gaps = vectors == MISSING
     if missing == "keep" or not gaps.any():
         return vectors, f"{gaps.sum()} missing values kept as −1"
-    rated = (~gaps).sum(axis=0)
-    if missing == "mean" and (rated == 0).any():
-        raise DataError(
-            f"{path}: attribute {int(np.argmin(rated)) + 1} is rated for no class, so it has no "
-            "mean. Give missing='zero'."
-        )
-    fill = np.zeros(vectors.shape[1])
-    if missing == "mean":
-        fill = np.where(gaps, 0.0, vectors).sum(axis=0) / rated
-    return np.where(gaps, fill, vectors), f"{gaps.sum()} missing values set to the {missing}"
+    filled = fill_missing(vectors, gaps, missing, path)
+    return filled, f"{gaps.sum()} missing values set to the {missing}"

@@ -93,10 +93,7 @@ def load_image_folder(
 
 def list_images(folder: PathLike) -> list[Path]:
     """Return the pictures in the sub-folders of ``folder``, sorted; a link out of it is refused."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder.")
-    root = folder.resolve()
+    folder = _existing(folder)
     found = sorted(
         p
         for sub in folder.iterdir()
@@ -104,14 +101,36 @@ def list_images(folder: PathLike) -> list[Path]:
         for p in sub.iterdir()
         if p.suffix.lower() in IMAGE_SUFFIXES
     )
+    return _checked(folder, found, "Put them in one sub-folder a class")
+
+
+def list_all_images(folder: PathLike) -> list[Path]:
+    """Return the pictures anywhere in ``folder``, sorted; a link out of it is refused."""
+    folder = _existing(folder)
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and not path.is_dir()
+    )
+    return _checked(folder, found, "Put them there")
+
+
+def _existing(folder: PathLike) -> Path:
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder.")
+    return folder
+
+
+def _checked(folder: Path, found: list[Path], remedy: str) -> list[Path]:
+    root = folder.resolve()
     for path in found:
         if not path.resolve().is_relative_to(root):
             raise DataError(f"{path}: is a link that leads out of {folder}. Copy the picture in.")
     if not found:
-        raise DataError(
-            f"{folder}: no pictures. Put them in one sub-folder a class, as "
-            f"{', '.join(IMAGE_SUFFIXES)}."
-        )
+        raise DataError(f"{folder}: no pictures. {remedy}, as {', '.join(IMAGE_SUFFIXES)}.")
     return found
 
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable
 from html import escape
+from importlib import resources
 from typing import Any
 
 from unseen.experiments.drawing import draw
 from unseen.experiments.figures import Figure
 from unseen.experiments.results import Table, Value
 
+TEMPLATE = "report_template.html"
 LONG = 16
 """Rows above which a table scrolls in its own box."""
+
+
+def filled_page(
+    *, title: str, subtitle: str, contents: str, body: str, footer: str, style: str = ""
+) -> str:
+    """Return a whole page in the style of all reports; every part is HTML, ``style`` is CSS."""
+    text = (resources.files(__package__) / TEMPLATE).read_text(encoding="utf-8")
+    return string.Template(text).substitute(
+        title=title, subtitle=subtitle, contents=contents, body=body, footer=footer, style=style
+    )
 
 
 def section(name: str, title: str, *parts: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import string
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 import unseen
@@ -13,7 +11,7 @@ from unseen.experiments import registry
 from unseen.experiments.drawing import draw
 from unseen.experiments.figures import Figure, all_figures
 from unseen.experiments.formats import dumps, to_csv, to_json, to_latex
-from unseen.experiments.html import figure_html, section, table_html, thumbnails
+from unseen.experiments.html import figure_html, filled_page, section, table_html, thumbnails
 from unseen.experiments.results import Results, Table, Value
 from unseen.experiments.store import Row, Store
 from unseen.experiments.summary import sentences
@@ -73,10 +71,7 @@ def page(results: Results, tables: list[Table], figures: list[Figure], title: st
     fits = results.fits
     counts = f"{len(fits)} fits on {len(results.datasets)} data sets"
     finished = max((r.finished for r in results.done), default="")
-    template = string.Template(
-        (resources.files(__package__) / "report_template.html").read_text(encoding="utf-8")
-    )
-    return template.substitute(
+    return filled_page(
         title=escape(title or "Zero-shot learning: results"),
         subtitle=escape(f"{counts} · unseen {unseen.__version__} · last cell {finished}"),
         contents=contents,

@@ -1,0 +1,108 @@
+"""``onnx:PATH``: any network that was exported to ONNX, run by onnxruntime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.safety import need, reading
+from unseen.exceptions import DataError
+from unseen.features.pictures import View
+
+Array = npt.NDArray[Any]
+
+
+class OnnxBackbone:
+    """An ONNX file whose first input is a batch of pictures and whose first output has the features.
+
+    The input is (n, 3, side, side) or (n, side, side, 3); a map of features is averaged over its
+    places. Pixels are scaled as for ImageNet unless ``PATH.json`` says otherwise, with any of
+    ``side``, ``crop``, ``resample``, ``mean`` and ``std`` (see :class:`View`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"onnx:{path}"
+        runtime = need("onnxruntime", self.name, "onnx")
+        with reading(path):
+            digest = _checksum(path)
+            self._session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        self._input = self._session.get_inputs()[0]
+        shape = list(self._input.shape)
+        if len(shape) != 4 or 3 not in (shape[1], shape[3]):
+            raise DataError(
+                f"{path}: its input {self._input.name!r} has shape {shape}, but a backbone takes "
+                "pictures: (n, 3, side, side) or (n, side, side, 3). Export the network that way."
+            )
+        self._channels_first = shape[1] == 3
+        declared = shape[2] if self._channels_first else shape[1]
+        self.view = _view(path, declared if isinstance(declared, int) else 224)
+        self.side = self.view.side
+        self._fixed = shape[0] if isinstance(shape[0], int) else None
+        self.identity = f"onnx | {self.view.text} | {digest}"
+        self.width = int(self(np.zeros((1, self.side, self.side, 3), np.uint8)).shape[1])
+
+    def prepare(self, picture: Any) -> Array:
+        """Return the square of pixels that the network looks at."""
+        return self.view(picture)
+
+    def __call__(self, batch: Array) -> npt.NDArray[np.float32]:
+        """Return the features of a batch of prepared pictures."""
+        pixels = (batch - np.array(self.view.mean, np.float32)) / np.array(self.view.std, np.float32)
+        if self._channels_first:
+            pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+        if self._fixed is None:
+            return self._run(pixels)
+        step, parts = self._fixed, []
+        for start in range(0, len(pixels), step):
+            part = pixels[start : start + step]
+            full = np.zeros((step, *part.shape[1:]), np.float32)
+            full[: len(part)] = part
+            parts.append(self._run(full)[: len(part)])
+        return np.concatenate(parts)
+
+    def _run(self, pixels: Array) -> npt.NDArray[np.float32]:
+        half = self._input.type == "tensor(float16)"
+        given = pixels.astype(np.float16) if half else pixels.astype(np.float32)
+        found = np.asarray(self._session.run(None, {self._input.name: given})[0], dtype=np.float32)
+        if found.ndim == 4:
+            found = found.mean(axis=(2, 3) if self._channels_first else (1, 2))
+        elif found.ndim == 3:  # tokens
+            found = found.mean(axis=1)
+        return found.reshape(len(pixels), -1)
+
+
+def make(rest: str, weights: Path | None) -> OnnxBackbone:
+    """Return the backbone of ``onnx:PATH``."""
+    if not rest and weights is None:
+        raise DataError("onnx: needs the path of a file: onnx:PATH.")
+    return OnnxBackbone(weights or Path(rest))
+
+
+def _checksum(path: Path) -> str:
+    """Return a checksum of the file, and of the weights that large models keep beside it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (path, path.with_name(path.name + ".data"), path.with_name(path.name + "_data")):
+        if part == path or part.is_file():
+            with part.open("rb") as file:
+                while block := file.read(2**20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def _view(path: Path, side: int) -> View:
+    beside = path.with_name(path.name + ".json")
+    if not beside.is_file():
+        return View(side)
+    with reading(beside, "preprocessing"):
+        given = json.loads(beside.read_text(encoding="utf-8"))
+        for name in ("mean", "std"):
+            if name in given:
+                given[name] = tuple(float(v) for v in given[name])
+                if len(given[name]) != 3:
+                    raise ValueError(f"{name} must be three numbers, of pixels in [0, 255]")
+        return View(**{"side": side, **given})

@@ -1,0 +1,149 @@
+"""How well class vectors tell the classes apart, before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import pdist, squareform
+
+from unseen.semantics import ClassTable
+
+Array = npt.NDArray[Any]
+
+SAME, CLOSE = 1e-6, 0.35
+"""Distances, as shares of the median, below which two classes are the same, or close."""
+POORLY_REACHED = 0.2
+"""The share of a candidate's vector in the span of the seen ones below which it is hardly learned."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes, and their distance as a share of the median distance."""
+
+    first: str
+    second: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What :func:`separation` found.
+
+    Distances are Euclidean between vectors of unit length, as shares of the median over all pairs.
+    """
+
+    classes: int
+    columns: int
+    effective_rank: float
+    """In how many directions the vectors differ: exp of the entropy of their shares of variance."""
+    nearest: list[Pair]
+    """The closest pairs among the candidates, closest first."""
+    same: list[Pair]
+    """Pairs that cannot be told apart."""
+    close: list[Pair]
+    """Pairs that will often be confused."""
+    reach: dict[str, float]
+    """Candidate → the share of its difference from the mean that seen classes differ in as well."""
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, most important fault first."""
+        if self.same:
+            pair = self.same[0]
+            return (
+                f"{len(self.same)} pair(s) of classes have the same vector and cannot be told apart: "
+                f"{pair.first} and {pair.second}. Describe how they differ."
+            )
+        poor = [name for name, share in self.reach.items() if share < POORLY_REACHED]
+        if poor:
+            return (
+                f"{len(poor)} candidate(s) share little with the seen classes: {', '.join(poor[:3])}. "
+                "Expect less of them, or add seen classes that are more alike."
+            )
+        if self.close:
+            pair = self.close[0]
+            return (
+                f"{len(self.close)} pair(s) of candidates are close, most of all {pair.first} and "
+                f"{pair.second}: expect confusion there."
+            )
+        return "The descriptions tell all candidates apart."
+
+
+def separation(
+    table: ClassTable, candidates: Sequence[Any] | None = None, seen: Sequence[Any] | None = None
+) -> Separation:
+    """Say how well the class vectors separate the classes.
+
+    Parameters
+    ----------
+    table : ClassTable
+    candidates : sequence of classes, optional
+        Among which the answers will be; all by default.
+    seen : sequence of classes, optional
+        Those with labelled pictures; every class that is no candidate by default.
+
+    Examples
+    --------
+    >>> table = ClassTable(["cat", "dog", "fox", "elk"], [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 0]])
+    >>> separation(table, ["fox", "elk"]).same
+    [Pair(first='fox', second='elk', distance=0.0)]
+    """
+    names = table.classes.tolist()
+    asked = names if candidates is None else list(candidates)
+    known = [c for c in names if c not in set(asked)] if seen is None else list(seen)
+    vectors = table.vectors.astype(np.float64)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(length > 0, length, 1.0)
+    rows = table.positions(asked)
+    pairs = _pairs(unit, rows, [str(c) for c in asked])
+    return Separation(
+        len(names),
+        vectors.shape[1],
+        _effective_rank(unit),
+        pairs[:5],
+        [p for p in pairs if p.distance <= SAME],
+        [p for p in pairs if SAME < p.distance <= CLOSE],
+        _reach(unit, rows, table.positions(known), [str(c) for c in asked]),
+    )
+
+
+def _pairs(unit: Array, rows: Array, names: list[str]) -> list[Pair]:
+    if len(rows) < 2:
+        return []
+    median = float(np.median(pdist(unit))) or 1.0
+    distances = squareform(pdist(unit[rows])) / median
+    first, second = np.triu_indices(len(rows), 1)
+    order = np.argsort(distances[first, second], kind="stable")
+    return [
+        Pair(names[i], names[j], float(distances[i, j]))
+        for i, j in zip(first[order], second[order], strict=True)
+    ]
+
+
+def _effective_rank(unit: Array) -> float:
+    shares = np.linalg.svd(unit - unit.mean(axis=0), compute_uv=False) ** 2
+    if shares.sum() <= 0:
+        return 0.0
+    shares = shares[shares > 1e-12 * shares.sum()] / shares.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def _reach(unit: Array, rows: Array, known: Array, names: list[str]) -> dict[str, float]:
+    """Return how much of each candidate lies in the directions in which seen classes differ."""
+    unknown = [i for i, row in enumerate(rows) if row not in set(known.tolist())]
+    if len(known) < 2 or not unknown:
+        return {}
+    mean = unit[known].mean(axis=0)
+    _, values, directions = np.linalg.svd(unit[known] - mean, full_matrices=False)
+    basis = directions[values > 1e-9 * max(float(values[0]), 1e-300)]
+    found = {}
+    for i in unknown:
+        offset = unit[rows[i]] - mean
+        total = float(offset @ offset)
+        inside = basis @ offset
+        found[names[i]] = float(inside @ inside) / total if total > 0 else 1.0
+    return found

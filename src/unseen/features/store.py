@@ -1,0 +1,117 @@
+"""Features on disk, by what the picture holds: one SQLite file, one transaction a batch."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.safety import cache_folder
+from unseen.exceptions import DataError
+
+Vector = npt.NDArray[np.float32]
+
+_SCHEMA = """
+create table if not exists backbones (number integer primary key, identity text unique not null);
+create table if not exists features (
+    backbone integer not null, picture blob not null, vector blob not null,
+    primary key (backbone, picture)
+) without rowid;
+"""
+
+
+class FeatureStore:
+    """Vectors by the checksum of the picture's bytes and the identity of the backbone.
+
+    A batch is written whole or not at all, so killing the process at any moment loses at most the batch
+    in flight. Several processes may use one store. Safe to use from several threads.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where ``features.sqlite`` is kept; the cache folder by default (``UNSEEN_CACHE``).
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.path = Path(folder or cache_folder() / "features") / "features.sqlite"
+        self._lock = threading.Lock()
+        self._numbers: dict[str, int] = {}
+        with self._guarded():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                self.path, timeout=60, isolation_level=None, check_same_thread=False
+            )
+            self._database.execute("pragma journal_mode=wal")
+            self._database.execute("pragma synchronous=normal")
+            self._database.executescript(_SCHEMA)
+
+    def get(self, identity: str, picture: bytes, width: int) -> Vector | None:
+        """Return the vector of a picture, or None."""
+        with self._guarded():
+            number = self._number(identity)
+            row = self._database.execute(
+                "select vector from features where backbone = ? and picture = ?", (number, picture)
+            ).fetchone()
+        if row is None or len(row[0]) != 4 * width:
+            return None
+        return np.frombuffer(row[0], dtype="<f4").astype(np.float32)
+
+    def put(self, identity: str, vectors: Iterable[tuple[bytes, Vector]]) -> None:
+        """Keep vectors, all of them or none."""
+        with self._guarded():
+            number = self._number(identity)
+            rows = [(number, key, vector.astype("<f4").tobytes()) for key, vector in vectors]
+            self._database.execute("begin immediate")
+            try:
+                self._database.executemany("insert or replace into features values (?, ?, ?)", rows)
+                self._database.execute("commit")
+            except BaseException:
+                if self._database.in_transaction:
+                    self._database.execute("rollback")
+                raise
+
+    def __len__(self) -> int:
+        with self._guarded():
+            (count,) = self._database.execute("select count(*) from features").fetchone()
+        return int(count)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _number(self, identity: str) -> int:
+        """Return the short number of a backbone: its identity is long, and rows are many."""
+        if identity not in self._numbers:
+            run = self._database.execute
+            run("insert or ignore into backbones (identity) values (?)", (identity,))
+            found: Any = run("select number from backbones where identity = ?", (identity,)).fetchone()
+            self._numbers[identity] = int(found[0])
+        return self._numbers[identity]
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as error:
+                raise DataError(
+                    f"{self.path}: features cannot be kept there ({error}). Free space, delete the "
+                    "file if it is damaged (features are then extracted again), or name another "
+                    "folder: --cache, UNSEEN_CACHE."
+                ) from None

@@ -1,0 +1,195 @@
+"""Class names and descriptions → class vectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.safety import need, reading
+from unseen.exceptions import DataError
+from unseen.features.minilm import MiniLM
+from unseen.features.word_files import read_words
+from unseen.semantics import ClassTable
+
+Array = npt.NDArray[Any]
+
+SUFFIXES = (".txt", ".vec", ".bin", ".gz", ".glove", ".w2v")
+_SPLIT = re.compile(r"[^\w']+|_+")
+
+
+class Words(Protocol):
+    """What turns texts into vectors."""
+
+    name: str
+    identity: str
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Return one vector a text, (n, d)."""
+
+
+def words(name: str = "minilm") -> Words:
+    """Return an encoder of texts by its name.
+
+    Parameters
+    ----------
+    name : str
+        ``minilm``; ``hf:NAME_OR_FOLDER``, a text model for transformers; or the path of a file of
+        word vectors (GloVe, word2vec text or ``.bin``, fastText ``.vec``).
+    """
+    if name == "minilm":
+        return MiniLM()
+    if name.startswith("hf:"):
+        return HuggingFaceWords(name)
+    if Path(name).suffix.lower() in SUFFIXES:
+        return WordFile(Path(name))
+    raise DataError(
+        f"There are no words {name!r}. Known: minilm, hf:NAME_OR_FOLDER, or a file of word vectors "
+        f"that ends in {', '.join(SUFFIXES)}."
+    )
+
+
+def readable(label: object) -> str:
+    """Return the name of a class as one would say it.
+
+    >>> readable("giant+panda"), readable("017.Cardinal"), readable("Black_footed_Albatross")
+    ('giant panda', 'Cardinal', 'Black footed Albatross')
+    """
+    text = re.sub(r"^\d+[.\-_ ]+(?=\D)", "", str(label))
+    return " ".join(part for part in re.split(r"[+_\s]+", text) if part) or str(label)
+
+
+def describe(
+    classes: Sequence[Any], encoder: Words, descriptions: Mapping[Any, str] | None = None
+) -> ClassTable:
+    """Return a class table whose vectors are those of the classes' names, or of their descriptions.
+
+    Parameters
+    ----------
+    classes : sequence of labels
+    encoder : Words
+        See :func:`words`.
+    descriptions : mapping class -> text, optional
+        A class without one, or with an empty one, is known by its name.
+
+    Examples
+    --------
+    >>> class Letters:
+    ...     name = identity = "letters"
+    ...     def __call__(self, texts):
+    ...         return np.array([[text.count("a"), text.count("o")] for text in texts])
+    >>> describe(["cat", "dog"], Letters(), {"dog": "a good boy"})["dog"]
+    array([1., 3.])
+    """
+    given = descriptions or {}
+    texts = [str(given.get(c) or "").strip() or readable(c) for c in classes]
+    return ClassTable(list(classes), np.asarray(encoder(texts)))
+
+
+def mix(attributes: ClassTable, by_words: ClassTable, weight: float = 0.5) -> ClassTable:
+    """Return a table that holds both: unit-length rows side by side, weighted.
+
+    Both rows of a class are scaled to unit length, attributes by √(1 − weight) and words by √weight,
+    so that the inner product of two classes is the weighted mean of their two cosines.
+
+    Parameters
+    ----------
+    attributes, by_words : ClassTable
+        Of the same classes; the order is that of ``attributes``.
+    weight : float in [0, 1]
+        Of the words.
+
+    Examples
+    --------
+    >>> mix(ClassTable(["fox"], [[3.0, 4.0]]), ClassTable(["fox"], [[2.0]]), 0.36)["fox"]
+    array([0.48, 0.64, 0.6 ])
+    """
+    if not 0 <= weight <= 1:
+        raise ValueError(f"The 'weight' parameter must be in [0, 1]. Got {weight!r} instead.")
+    text = by_words.restricted_to(attributes.classes.tolist())
+    sides = np.sqrt(1 - weight) * _unit(attributes), np.sqrt(weight) * _unit(text)
+    names = attributes.attributes or [f"attribute {i}" for i in range(attributes.vectors.shape[1])]
+    more = [f"word {i}" for i in range(text.vectors.shape[1])]
+    return ClassTable(attributes.classes, np.concatenate(sides, axis=1), [*names, *more])
+
+
+def _unit(table: ClassTable) -> Array:
+    vectors = table.vectors.astype(np.float64)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not length.all():
+        label = table.classes[int(np.argmin(length))]
+        raise DataError(f"The vector of class {label!s} is zero: it describes nothing. Describe it.")
+    return np.asarray(vectors / length)
+
+
+class WordFile:
+    """A file of word vectors. A text is the mean of its words' vectors."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self.identity = f"words | {path.name}"
+        self._path = path
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Return the vector of each text: of the whole text if the file has it, else of its words."""
+        forms = [_forms(text) for text in texts]
+        wanted = {form for whole, parts in forms for form in (*whole, *parts, *_lower(parts))}
+        found = read_words(self._path, wanted)
+        return np.stack([self._vector(t, *f, found) for t, f in zip(texts, forms, strict=True)])
+
+    def _vector(
+        self, text: str, whole: list[str], parts: list[str], found: Mapping[str, Array]
+    ) -> Array:
+        for form in whole:
+            if form in found:
+                return found[form]
+        known = [w if w in found else w.lower() for w in parts if w in found or w.lower() in found]
+        if not known:
+            raise DataError(
+                f"{self._path}: has no vector for any word of {text!r}. Describe the class in other "
+                "words, or use minilm, which knows every word."
+            )
+        return np.asarray(np.mean([found[w] for w in known], axis=0))
+
+
+def _forms(text: str) -> tuple[list[str], list[str]]:
+    """Return the spellings of a text as one entry of a file, and its words."""
+    parts = [p for p in _SPLIT.split(text) if p]
+    joined = [sign.join(parts) for sign in ("_", "-", "")] if len(parts) < 5 else []
+    return list(dict.fromkeys([*joined, *_lower(joined)])), parts
+
+
+def _lower(texts: Sequence[str]) -> list[str]:
+    return [t.lower() for t in texts]
+
+
+class HuggingFaceWords:
+    """A text model of transformers: CLIP's text tower, or the mean over tokens of any other."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        rest = name.removeprefix("hf:")
+        self._torch = need("torch", name, "hf")
+        library = need("transformers", name, "hf")
+        with reading(rest, "a text model for transformers"):
+            self._tokeniser = library.AutoTokenizer.from_pretrained(rest)
+            self._model = library.AutoModel.from_pretrained(rest, use_safetensors=True).eval()
+        self.identity = name
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Return a vector of unit length for each text."""
+        given = self._tokeniser(list(texts), padding=True, truncation=True, return_tensors="pt")
+        with self._torch.inference_mode():
+            if hasattr(self._model, "get_text_features"):
+                found: Any = self._model.get_text_features(**given)
+                found = getattr(found, "pooler_output", found)
+            else:
+                hidden = self._model(**given).last_hidden_state
+                mask = given["attention_mask"].unsqueeze(-1)
+                found = (hidden * mask).sum(1) / mask.sum(1)
+        vectors = found.float().numpy()
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

@@ -1,0 +1,121 @@
+"""Which pictures are labelled, which are to be labelled, and among which classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.datasets.image_folder import list_all_images, list_images
+from unseen.datasets.splits import read_lines
+from unseen.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures of a task.
+
+    ``truth`` is empty, or in a trial with held-out classes the class of each picture of ``pool``; it
+    is compared with the answers at the end, and goes nowhere else.
+    """
+
+    seen: list[Path]
+    labels: list[str]
+    pool: list[Path]
+    root: Path
+    """The folder that the names of the pool are relative to."""
+    truth: tuple[str, ...] = ()
+
+    @property
+    def seen_classes(self) -> list[str]:
+        """The classes with labelled pictures, sorted."""
+        return sorted(set(self.labels))
+
+
+def gather(seen: Path, unlabelled: Path | None = None, held_out: Sequence[str] = ()) -> Pictures:
+    """Find the pictures: ``<seen>/<class>/<picture>``, and any picture in ``unlabelled``.
+
+    Parameters
+    ----------
+    seen : path
+    unlabelled : path, optional
+        The names of its sub-folders mean nothing. Pictures that lie in ``seen`` are left out.
+    held_out : sequence of classes
+        Instead of ``unlabelled``: classes of ``seen`` to treat as if nobody had labelled them.
+    """
+    labelled = list_images(seen)
+    if held_out:
+        return _trial(seen, labelled, list(held_out))
+    labels = [path.parent.name for path in labelled]
+    if unlabelled is None:
+        return Pictures(labelled, labels, [], seen)
+    inside = {path.resolve() for path in labelled}
+    pool = [path for path in list_all_images(unlabelled) if path.resolve() not in inside]
+    if not pool:
+        raise DataError(
+            f"{unlabelled}: every picture in it is one of the labelled ones of {seen}. Name a folder "
+            "with other pictures."
+        )
+    return Pictures(labelled, labels, pool, unlabelled)
+
+
+def _trial(seen: Path, labelled: list[Path], held_out: list[str]) -> Pictures:
+    there = {path.parent.name for path in labelled}
+    absent = [name for name in held_out if name not in there]
+    if absent:
+        raise DataError(
+            f"{seen}: has no pictures of the held-out class {absent[0]!r}. It has folders for "
+            f"{', '.join(sorted(there)[:5])}, …"
+        )
+    kept = [path for path in labelled if path.parent.name not in held_out]
+    pool = [path for path in labelled if path.parent.name in held_out]
+    labels = [path.parent.name for path in kept]
+    return Pictures(kept, labels, pool, seen, tuple(path.parent.name for path in pool))
+
+
+def read_names(text: str) -> list[str]:
+    """Read classes from a list "fox,bat" or a text file of one name a line."""
+    if text.lower().endswith(".txt"):
+        names = read_lines(text)
+    else:
+        names = [part.strip() for part in text.split(",") if part.strip()]
+    if len(set(names)) < len(names):
+        raise DataError(f"{text}: names a class twice.")
+    return names
+
+
+def check_described(labels: Sequence[str], known: Sequence[str], folder: Path, source: str) -> None:
+    """Refuse folders of classes that nothing describes."""
+    strangers = sorted(set(labels) - set(known))
+    if strangers:
+        raise DataError(
+            f"{folder / strangers[0]}: {source} has no row for the class {strangers[0]!r}. Name the "
+            "folder as the class, describe the class, or move the folder away."
+        )
+
+
+def choose_candidates(asked: str, known: Sequence[str], pictures: Pictures, source: str) -> list[str]:
+    """Return the classes among which to answer.
+
+    Parameters
+    ----------
+    asked : str
+        "" for the classes that have no labelled picture (in a trial, the held-out ones); "all"; a list
+        "fox,bat"; or a text file.
+    """
+    if asked == "all":
+        return list(known)
+    names = read_names(asked) if asked else []
+    if not names:
+        held_out = set(pictures.truth)
+        seen = set(pictures.labels)
+        names = [c for c in known if (c in held_out if held_out else c not in seen)]
+    strangers = [name for name in names if name not in set(known)]
+    if strangers:
+        raise DataError(f"--candidates: {source} has no row for the class {strangers[0]!r}.")
+    if not names:
+        raise DataError(
+            f"{source}: every class in it has labelled pictures, so there is none left to answer with. "
+            "Add the classes that you look for, or name them: --candidates fox,bat, --candidates all."
+        )
+    return names

@@ -1,0 +1,119 @@
+"""Models that know where their features came from: kept in a file, used on photographs, enlarged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from unseen.datasets.image_folder import list_all_images
+from unseen.exceptions import DataError
+from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
+from unseen.labelling.classes import Given, Recipe
+from unseen.labelling.folders import read_names
+from unseen.labelling.labels import Labels, answers_of
+from unseen.labelling.task import Fitted, Task
+from unseen.persistence import load, save
+from unseen.semantics import ClassTable
+
+ORIGIN = "origin_"
+"""The attribute of a model that says how its features and class vectors were made."""
+
+
+def save_model(path: Path, task: Task, fitted: Fitted, backbone: Backbone) -> None:
+    """Write a fitted model to a file that also says which backbone and words it belongs to."""
+    recipe = task.recipe
+    origin = {
+        "backbone": backbone.name,
+        "identity": backbone.identity,
+        "words": recipe.words,
+        "weight": recipe.weight,
+        "attributes": list(recipe.attributes),
+    }
+    setattr(fitted.model, ORIGIN, origin)
+    save(fitted.model, path)
+
+
+def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Read a model file, and what it says of its features; {} if it was saved from Python."""
+    model = load(path)
+    origin = getattr(model, ORIGIN, {})
+    return model, origin if isinstance(origin, dict) else {}
+
+
+def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:
+    """Refuse features that the model was not fitted on."""
+    if backbone.width != columns:
+        raise DataError(
+            f"{path}: was fitted on {columns} features, and {backbone.name} gives {backbone.width}. "
+            "Name the backbone that it was fitted with: --backbone."
+        )
+    if origin and origin["identity"] != backbone.identity:
+        raise DataError(
+            f"{path}: was fitted on features of {origin['backbone']} with other weights or another "
+            "view of the picture. Use the same weights, or fit again."
+        )
+
+
+def predict(
+    path: Path,
+    model: Any,
+    origin: dict[str, Any],
+    folder: Path,
+    backbone: Backbone,
+    store: FeatureStore | None,
+    candidates: str = "",
+    on_progress: Callable[[Progress], None] | None = None,
+) -> tuple[Labels, Extraction]:
+    """Label the photographs of a folder with a model from a file.
+
+    ``candidates`` is "" for those of the model, "all", "seen", "unseen", a list or a text file.
+    """
+    pictures = list_all_images(folder)
+    check_backbone(path, origin, backbone, int(model.n_features_in_))
+    if candidates in ("all", "seen", "unseen"):
+        model.set_params(candidates=candidates)
+    elif candidates:
+        model.set_params(candidates=read_names(candidates))
+    found = extract(pictures, backbone, store, on_progress=on_progress)
+    return answers_of(model, found.X, found.paths, folder), found
+
+
+def recipe_of(model: Any, origin: dict[str, Any], path: Path) -> Recipe:
+    """Return how the model's class vectors were made."""
+    if origin:
+        return Recipe(origin["words"], float(origin["weight"]), tuple(origin["attributes"]))
+    attributes = _table(model, path).attributes
+    if attributes is None:
+        raise DataError(
+            f"{path}: does not say what its class vectors mean, so a class cannot be added by name. "
+            "Add it in Python: model.set_params(semantics=larger)."
+        )
+    return Recipe(attributes=tuple(attributes))
+
+
+def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[str]:
+    """Make a model know more classes, without training; return their names.
+
+    The new classes join the candidates.
+    """
+    table = _table(model, path)
+    known = {str(c) for c in table.classes.tolist()}
+    twice = [name for name in given.names if name in known]
+    if twice:
+        raise DataError(f"{given.source}: {path} knows the class {twice[0]!r} already.")
+    larger = table.with_classes(recipe.make(given))
+    candidates = model.get_params()["candidates"]
+    if candidates is not None and not isinstance(candidates, str):
+        model.set_params(candidates=[*(str(c) for c in candidates), *given.names])
+    model.set_params(semantics=larger)
+    return given.names
+
+
+def _table(model: Any, path: Path) -> ClassTable:
+    if not hasattr(model, "_parameters"):
+        raise DataError(f"{path}: holds a Pipeline. Add the class in Python.")
+    semantics = model._parameters()[0]
+    if semantics is None:
+        raise DataError(f"{path}: has no class vectors, so no class can be added.")
+    return ClassTable.of(semantics)
