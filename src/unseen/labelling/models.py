@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unseen.datasets.image_folder import list_all_images
 from unseen.exceptions import DataError
 from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
@@ -98,14 +100,14 @@ def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[st
     The new classes join the candidates.
     """
     table = _table(model, path)
-    known = {str(c) for c in table.classes.tolist()}
+    known = set(table)
     twice = [name for name in given.names if name in known]
     if twice:
         raise DataError(f"{given.source}: {path} knows the class {twice[0]!r} already.")
     larger = table.with_classes(recipe.make(given))
     candidates = model.get_params()["candidates"]
     if candidates is not None and not isinstance(candidates, str):
-        model.set_params(candidates=[*(str(c) for c in candidates), *given.names])
+        model.set_params(candidates=[*np.asarray(candidates).tolist(), *given.names])
     model.set_params(semantics=larger)
     return given.names
 
