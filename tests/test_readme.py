@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import typer
 
 import unseen
 from unseen.base import ZeroShotClassifier
+from unseen.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -19,6 +22,8 @@ PAGES = [
         "docs/index.md",
         "docs/guide/estimators.md",
         "docs/guide/experiments.md",
+        "docs/guide/photographs.md",
+        "docs/guide/command-line.md",
         "docs/guide/models.md",
     )
 ]
@@ -70,6 +75,27 @@ def test_commands_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in re.findall(r"^make (\S+)", readme, re.M):
         assert re.search(rf"^{command}:", makefile, re.M), command
+
+
+def test_options_of_printed_commands_exist():
+    """Every ``unseen …`` line of the pages names commands and options that there are."""
+    group = typer.main.get_command(app)
+    lines = [
+        line
+        for page in PAGES
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+        for line in block.splitlines()
+        if line.startswith("unseen ")
+    ]
+    assert len(lines) > 8
+    for line in lines:
+        command = group
+        for word in shlex.split(line, comments=True)[1:]:
+            known = {option for parameter in command.params for option in parameter.opts}
+            if word.startswith("--"):
+                assert word in known, f"{word} in: {line}"
+            elif word in getattr(command, "commands", {}):
+                command = command.commands[word]
 
 
 def test_the_record_agrees_on_the_version():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -148,6 +149,7 @@ def test_fit_predict_and_add_a_class_without_training(run, photos, tmp_path):
 def test_a_class_is_added_by_its_name(run, photos, monkeypatch):
     class Spectrum:
         name = identity = "spectrum"
+        prompt = "{}"
 
         def __call__(self, texts):
             return np.array([COLOURS[t.split()[0]] for t in texts], dtype=float)
@@ -209,6 +211,20 @@ def test_a_model_saved_from_python_needs_the_name_of_its_backbone(run, photos):
     assert "does not say what its class vectors mean" in failure(
         run, "add-class", "m", "--classes", "classes.csv"
     )
+
+
+def test_interrupted_it_leaves_with_130(tmp_path):
+    write_pictures(tmp_path / "seen", SEEN)
+    code = (
+        "import sys, signal, os, pictures; from unseen import cli\n"
+        "def interrupt(self, batch): os.kill(os.getpid(), signal.SIGINT)\n"
+        "pictures.Colours.__call__ = interrupt\n"
+        "sys.argv = ['unseen', 'extract', 'seen', '--backbone', 'colours', '--cache', 'cache']\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler); cli.main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
+    assert done.returncode == 130
 
 
 def test_the_command_leaves_with_2_and_says_one_line(tmp_path):

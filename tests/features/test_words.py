@@ -135,6 +135,14 @@ def test_minilm_knows_what_is_alike():
     assert longer["wolf"] @ table["airplane"] > far
 
 
+@needs_minilm
+def test_a_name_alone_is_asked_about_as_a_photograph():
+    encoder = words("minilm")
+    np.testing.assert_array_equal(
+        describe(["giant+panda"], encoder).vectors, encoder(["a photo of a giant panda"])
+    )
+
+
 def test_names_as_one_would_say_them():
     assert readable("giant+panda") == "giant panda"
     assert readable("001.Black_footed_Albatross") == "Black footed Albatross"

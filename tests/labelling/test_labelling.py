@@ -182,6 +182,7 @@ class Length:
     """Words for tests: the length of a text, and how many e are in it."""
 
     name = identity = "length"
+    prompt = "{}"
 
     def __call__(self, texts):
         return np.array([[len(t), 1 + t.count("e")] for t in texts], dtype=float)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from unseen.datasets.safety import need, reading
 from unseen.exceptions import DataError
-from unseen.features.minilm import MiniLM
+from unseen.features.minilm import PROMPT, MiniLM
 from unseen.features.word_files import read_words
 from unseen.semantics import ClassTable
 
@@ -27,6 +27,8 @@ class Words(Protocol):
 
     name: str
     identity: str
+    prompt: str
+    """What is asked about a class that is known by its name alone; {} stands for the name."""
 
     def __call__(self, texts: Sequence[str]) -> Array:
         """Return one vector a text, (n, d)."""
@@ -79,14 +81,15 @@ def describe(
     Examples
     --------
     >>> class Letters:
-    ...     name = identity = "letters"
+    ...     name, identity, prompt = "letters", "letters", "{}"
     ...     def __call__(self, texts):
     ...         return np.array([[text.count("a"), text.count("o")] for text in texts])
     >>> describe(["cat", "dog"], Letters(), {"dog": "a good boy"})["dog"]
     array([1., 3.])
     """
     given = descriptions or {}
-    texts = [str(given.get(c) or "").strip() or readable(c) for c in classes]
+    asked = [encoder.prompt.replace("{}", readable(c)) for c in classes]
+    texts = [str(given.get(c) or "").strip() or a for c, a in zip(classes, asked, strict=True)]
     return ClassTable(list(classes), np.asarray(encoder(texts)))
 
 
@@ -129,6 +132,8 @@ def _unit(table: ClassTable) -> Array:
 class WordFile:
     """A file of word vectors. A text is the mean of its words' vectors."""
 
+    prompt = "{}"
+
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self.identity = f"words | {path.name}"
@@ -169,6 +174,8 @@ def _lower(texts: Sequence[str]) -> list[str]:
 
 class HuggingFaceWords:
     """A text model of transformers: CLIP's text tower, or the mean over tokens of any other."""
+
+    prompt = PROMPT
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from unseen.exceptions import AdaptationWarning, DataError
 from unseen.experiments.registry import configured, method
@@ -38,6 +39,7 @@ from unseen.semantics import ClassTable
 Array = npt.NDArray[Any]
 
 FLAGSHIP = "SelfPacedPrototypes"
+FEW_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,9 @@ def fit(
     model.set_params(candidates=task.candidates)
     rows = np.ones(len(labels), dtype=bool) if chosen.transductive else is_seen
     tell("learning")
-    with warnings.catch_warnings(record=True) as caught:
+    # On few rows the threads of matrix products only wait for each other.
+    threads = 1 if rows.sum() < FEW_ROWS else None
+    with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AdaptationWarning)
         model.fit(found.X[rows], labels[rows])
     notes = [str(w.message) for w in caught if issubclass(w.category, AdaptationWarning)]
