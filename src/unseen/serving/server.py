@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from typing import Any
 
@@ -49,7 +50,14 @@ def run(app: Any, opened: socket.socket, header_seconds: float = 10.0, **options
         timeout_graceful_shutdown=GRACE,
         **options,
     )
-    uvicorn.Server(config).run(sockets=[opened])
+    # uvicorn hands a signal on when it has ended; by then there is nothing left to interrupt.
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = {kind: signal.signal(kind, lambda *_: None) for kind in kinds}
+    try:
+        uvicorn.Server(config).run(sockets=[opened])
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 def _protocol(header_seconds: float) -> type[HttpToolsProtocol]:
