@@ -24,16 +24,19 @@ ORIGIN = "origin_"
 
 def save_model(path: Path, task: Task, fitted: Fitted, backbone: Backbone) -> None:
     """Write a fitted model to a file that also says which backbone and words it belongs to."""
-    recipe = task.recipe
-    origin = {
+    setattr(fitted.model, ORIGIN, origin_of(backbone, task.recipe))
+    save(fitted.model, path)
+
+
+def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
+    """Return what a model file says of its features and class vectors."""
+    return {
         "backbone": backbone.name,
         "identity": backbone.identity,
         "words": recipe.words,
         "weight": recipe.weight,
         "attributes": list(recipe.attributes),
     }
-    setattr(fitted.model, ORIGIN, origin)
-    save(fitted.model, path)
 
 
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
