@@ -95,6 +95,7 @@ def studio(
     folder: Annotated[
         Path | None, typer.Option(help="Labelled photographs, to begin with.", show_default=False)
     ] = None,
+    pace: Annotated[float, typer.Option(help="Seconds to show a round for.", min=0)] = 0.6,
 ) -> None:
     """Open a local page: watch a method label pictures, correct it, compare, download.
 
@@ -104,7 +105,7 @@ def studio(
     from unseen.serving.server import address, listen, run
     from unseen.serving.studio.page import build
 
-    app = build(folder)
+    app = build(folder, pace)
     with listen("127.0.0.1", port) as opened:
         place = address(opened)
         typer.echo(f"studio on {place}; stop with Ctrl+C")

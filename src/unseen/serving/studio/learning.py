@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from unseen.experiments.registry import METHODS, configured, method
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.models import ORIGIN
 from unseen.labelling.report import write_report
+from unseen.labelling.task import FLAGSHIP
 from unseen.metrics import per_class_accuracy
 from unseen.numerics.gaussian import TRUSTED
 from unseen.persistence import save
@@ -26,8 +27,12 @@ from unseen.transductive.watching import watching
 
 Array = npt.NDArray[Any]
 
-OFFERED = tuple(sorted(METHODS, key=lambda name: (not METHODS[name].transductive, "Fast" in name)))
-"""Methods by name: those that learn from the pool first."""
+OFFERED = tuple(
+    sorted(
+        METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name)
+    )
+)
+"""Methods by name: the flagship, then those that learn from the pool as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,12 @@ class Outcome:
     corrections: dict[int, str]
     seconds: float
     notes: list[str] = field(default_factory=list)
+
+    def with_labels(self, corrections: Mapping[int, str]) -> Outcome:
+        """Return the same with labels that a person gave since; the model is the one before them."""
+        probabilities = _put(self.result.probabilities, corrections, self.classes)
+        result = replace(self.result, probabilities=probabilities)
+        return replace(self, result=result, corrections=dict(corrections))
 
     def labels(self, material: Material) -> Labels:
         """Return the labels, least sure first."""
@@ -154,10 +165,7 @@ def learn(
         warnings.simplefilter("always", AdaptationWarning)
         with watching(note, {row: place[label] for row, label in known.items()}):
             model.fit(X, y)
-        probabilities = np.array(model.predict_proba(material.pool))
-    for row, label in known.items():
-        probabilities[row] = 0
-        probabilities[row, place[label]] = 1
+        probabilities = _put(model.predict_proba(material.pool), known, classes)
     trusted = getattr(model, "labelled_round_", None)
     last = history[-1] if history else None
     return Outcome(
@@ -171,6 +179,15 @@ def learn(
         time.perf_counter() - start,
         [str(w.message) for w in caught if issubclass(w.category, AdaptationWarning)],
     )
+
+
+def _put(probabilities: Array, known: Mapping[int, str], classes: list[str]) -> Array:
+    """Return probabilities in which rows with a label that a person gave are sure of it."""
+    found = np.array(probabilities)
+    for row, label in known.items():
+        found[row] = 0
+        found[row, classes.index(label)] = 1
+    return found
 
 
 def _candidates(name: str, classes: list[str]) -> dict[str, Any]:
