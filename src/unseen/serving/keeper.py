@@ -131,7 +131,9 @@ def _check(new: NewClass, model: Any, path: Path, most: int) -> None:
     name = new.name
     ask = getattr(model, "_parameters", None)
     if ask is None or ask()[0] is None:
-        raise DataError(f"{path.name}: this model has no class vectors, so no class can be added to it.")
+        raise DataError(
+            f"{path.name}: this model has no class vectors, so no class can be added to it."
+        )
     table = ClassTable.of(ask()[0])
     whole = table.classes.dtype.kind in "iu"
     if whole != isinstance(name, int):

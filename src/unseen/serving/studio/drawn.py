@@ -43,8 +43,8 @@ def classes_html(
     for place, name in enumerate(classes):
         own = np.flatnonzero(labels == place)
         joined = snapshot.joined[own]
-        order = np.argsort(sure[own]) if final else np.lexsort((-sure[own], ~joined))
-        own = own[order]
+        own = own[np.lexsort((sure[own],) if final else (-sure[own], ~joined))]
+        own = np.array(sorted(own.tolist(), key=lambda row: row not in corrections), dtype=np.intp)
         shown = own[: MORE if name in opened else TILES]
         mean = float(sure[own].mean()) if len(own) else 0.0
         new = 0 if final else int(joined.sum())
@@ -102,25 +102,31 @@ def meter(share: float) -> str:
     return f'<span class="meter" aria-hidden="true"><i style="width:{100 * share:.0f}%"></i></span>'
 
 
-def rounds_html(history: list[Snapshot], total: int, shown: int | None) -> str:
-    """Return one button a round with its bars: share trusted (blue) and mean confidence (grey)."""
+def rounds_html(history: list[Snapshot], result: Snapshot | None, total: int, shown: int | None) -> str:
+    """Return one button a round with its bars: share trusted (blue) and mean confidence (grey).
+
+    ``shown`` is the place of the round that is shown, or None for the result.
+    """
     if not history:
         return ""
-    parts = []
-    for place, snapshot in enumerate(history):
-        share, sure = snapshot.trusted / max(total, 1), float(snapshot.confidence.mean())
-        name = "start" if snapshot.number == 0 else f"round {snapshot.number}"
-        told = f"{name}: {share:.0%} trusted, {sure:.0%} sure"
-        now = ' aria-current="true"' if place == shown else ""
-        parts.append(
-            f'<button type="button" data-round="{place}"{now} title="{told}" aria-label="{told}">'
-            f'<span class="bars" aria-hidden="true"><i class="share" style="height:{100 * share:.0f}%">'
-            f'</i><i style="height:{100 * sure:.0f}%"></i></span>'
-            f"{'start' if snapshot.number == 0 else snapshot.number}</button>"
-        )
-    now = ' aria-current="true"' if shown is None else ""
-    parts.append(f'<button type="button" data-round="-1"{now} class="last">result</button>')
+    parts = [
+        _round(place, snapshot, "start" if snapshot.number == 0 else f"{snapshot.number}", total, shown)
+        for place, snapshot in enumerate(history)
+    ]
+    if result is not None:
+        parts.append(_round(-1, result, "result", total, -1 if shown is None else shown))
     return f'<div class="rounds" role="group" aria-label="Rounds">{"".join(parts)}</div>'
+
+
+def _round(place: int, snapshot: Snapshot, name: str, total: int, shown: int | None) -> str:
+    share, sure = snapshot.trusted / max(total, 1), float(snapshot.confidence.mean())
+    told = f"{'round ' * name.isdigit()}{name}: {share:.0%} trusted, {sure:.0%} sure"
+    now = ' aria-current="true"' if place == shown else ""
+    return (
+        f'<button type="button" data-round="{place}"{now} title="{told}" aria-label="{told}">'
+        f'<span class="bars" aria-hidden="true"><i class="share" style="height:{100 * share:.0f}%">'
+        f'</i><i style="height:{100 * sure:.0f}%"></i></span>{name}</button>'
+    )
 
 
 def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool, going: bool) -> str:

@@ -28,9 +28,7 @@ from unseen.transductive.watching import watching
 Array = npt.NDArray[Any]
 
 OFFERED = tuple(
-    sorted(
-        METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name)
-    )
+    sorted(METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name))
 )
 """Methods by name: the flagship, then those that learn from the pool as well."""
 

@@ -121,9 +121,7 @@ def photographs(
             on_progress(progress.done, progress.total)
 
     with features.FeatureStore() as store:
-        found = features.extract(
-            [*pictures.seen, *pictures.pool], network, store, on_progress=tell
-        )
+        found = features.extract([*pictures.seen, *pictures.pool], network, store, on_progress=tell)
     label_of = dict(zip(pictures.seen, pictures.labels, strict=True))
     truth_of = dict(zip(pictures.pool, pictures.truth, strict=False))
     known = np.array([path in label_of for path in found.paths])
@@ -143,4 +141,3 @@ def photographs(
         [(str(b.path), b.reason) for b in found.broken],
         origin_of(network, task.recipe),
     )
-

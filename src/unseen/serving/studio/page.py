@@ -116,7 +116,7 @@ def _thumbnail(path: Path) -> tuple[str, bytes]:
 class Board:
     """One method: its rounds and its classes."""
 
-    def __init__(self, desk: Desk, name: str, only: bool) -> None:
+    def __init__(self, desk: Desk, name: str) -> None:
         self.desk, self.name = desk, name
         self.outcome: Outcome | None = None
         self.history: list[Snapshot] = []
@@ -125,7 +125,7 @@ class Board:
         self.going = True
         with ui.element("section").classes("card").props(f'aria-label="{name}"'):
             ui.html(f"<h2>{escape(name)}</h2>", sanitize=False)
-            self.status = ui.label("Learning …").classes("status").props('role=status aria-live=polite')
+            self.status = ui.label("Learning …").classes("status").props("role=status aria-live=polite")
             self.rounds = ui.html("", sanitize=False).on("click", self._pressed, js_handler=_LISTEN)
             self.legend = ui.html(_LEGEND, sanitize=False).classes("soft legend")
             self.legend.visible = False
@@ -135,11 +135,15 @@ class Board:
     def show(self, snapshot: Snapshot, final: bool = False) -> None:
         """Draw a round, or the result."""
         self.shown = None if final else snapshot
+        result = None if self.outcome is None else self.outcome.result
         material, classes = self.desk.material, self.desk.material.candidates
         place = None if final else self.history.index(snapshot)
         total = len(material.pool)
         self.status.text = drawn.status_text(snapshot, classes, total, final, self.going)
-        self.rounds.content = drawn.rounds_html(self.history, total, place)
+        right = self.outcome.accuracy(material) if final and self.outcome is not None else None
+        if right is not None:
+            self.status.text += f" · in hindsight {right:.1%} right, per class"
+        self.rounds.content = drawn.rounds_html(self.history, result, total, place)
         self.legend.visible = bool(self.history)
         self.classes.content = drawn.classes_html(
             material, snapshot, classes, self.desk.corrections, self.opened, final
@@ -151,17 +155,19 @@ class Board:
         with self.notes:
             for note in outcome.notes:
                 ui.label(note).classes("note")
-        self.show(outcome.result, final=True)
-        right = outcome.accuracy(self.desk.material)
-        if right is not None:
-            self.status.text += f" · in hindsight {right:.1%} right, per class"
+        self.show_result()
+
+    def show_result(self) -> None:
+        """Draw the result, with the labels that were given since."""
+        if self.outcome is not None:
+            self.show(self.outcome.with_labels(self.desk.corrections).result, final=True)
 
     def redraw(self) -> None:
         """Draw what is shown once more."""
         if self.shown is not None:
             self.show(self.shown)
-        elif self.outcome is not None:
-            self.show(self.outcome.result, final=True)
+        else:
+            self.show_result()
 
     def _pressed(self, event: Any) -> None:
         pressed = event.args
@@ -173,7 +179,7 @@ class Board:
         elif "round" in pressed and self.outcome is not None:
             place = int(pressed["round"])
             if place < 0:
-                self.show(self.outcome.result, final=True)
+                self.show_result()
             else:
                 self.show(self.history[place])
 
@@ -205,6 +211,7 @@ class Desk:
         """Lay out the page."""
         style = (resources.files(__package__) / "studio.css").read_text(encoding="utf-8")
         ui.add_css(style)
+        ui.colors(primary="#2f63ad")
         with ui.element("main").classes("desk"):
             ui.html(
                 '<div class="lead"><h1>unseen studio</h1><span class="soft">Label pictures of classes '
@@ -311,7 +318,7 @@ class Desk:
         self.board_box.clear()
         self.board_box.classes(remove="two", add="two" if len(names) > 1 else "")
         with self.board_box:
-            self.boards = [Board(self, name, len(names) == 1) for name in names]
+            self.boards = [Board(self, name) for name in names]
         self._draw_corrections()
         for board in self.boards:
             self.start.text = f"{board.name} …"
@@ -373,9 +380,10 @@ class Desk:
             )
             if len(order) > CHOICES:
                 rest = [outcome.classes[k] for k in order[CHOICES:]]
-                ui.select(rest, label="Another class", with_input=True).props("outlined dense").on_value_change(
-                    lambda e: self._give(row, e.value, dialog)
+                another = ui.select(rest, label="Another class", with_input=True).props(
+                    "outlined dense"
                 )
+                another.on_value_change(lambda e: self._give(row, e.value, dialog))
             with ui.element("div").classes("line"):
                 if row in self.corrections:
                     ui.button("Take it back", on_click=lambda: self._give(row, None, dialog)).props(
