@@ -6,11 +6,15 @@ import os
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unseen.exceptions import DataError
+
+if TYPE_CHECKING:
+    from unseen.serving.keeper import Keeper
+    from unseen.serving.vision import Vision
 
 Port = Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)]
 
@@ -134,12 +138,10 @@ def _token(path: Path | None) -> str:
     return token
 
 
-def _vision(keeper: object, backbone: str, weights: Path | None) -> object:
+def _vision(keeper: Keeper, backbone: str, weights: Path | None) -> Vision | None:
     """Return the backbone; if the user did not name it, its absence is a note."""
-    from unseen.serving.keeper import Keeper
     from unseen.serving.vision import Vision
 
-    assert isinstance(keeper, Keeper)
     try:
         return Vision(keeper.path, keeper.origin, keeper.features, backbone, weights)
     except DataError as error:

@@ -20,8 +20,8 @@ class Limits:
     concurrency : int
         Requests that are read or answered at a time; more is 503.
     body_seconds : float
-        In which a body must have come in whole; longer is 408. The same time is given for headers, after
-        which the connection is closed.
+        In which a body must have come in whole; longer is 408. Headers have the same time, after which
+        the connection is closed.
     window : float
         Seconds for which a request waits for others to share a matrix product with.
     batch : int

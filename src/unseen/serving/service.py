@@ -138,7 +138,7 @@ class Service:
             responses={201: {"model": AddedClass}, **_faults(400, 408, 409, 413, 415, 422)},
             openapi_extra=body(AddRequest),
         )
-        open_to_all = {"security": []} if token else {}
+        open_to_all: dict[str, Any] = {"security": []} if token else {}
         add(
             "/health",
             self.health,

@@ -141,18 +141,18 @@ def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool,
     )
 
 
-def differences_html(material: Material, one: Outcome, other: Outcome, rows: list[int]) -> str:
+def differences_html(material: Material, outcomes: list[Outcome], rows: list[int]) -> str:
     """Return the pictures about which two methods differ."""
     parts = []
     for row in rows:
-        names = [readable(o.classes[o.result.labels[row]]) for o in (one, other)]
-        sure = [f"{o.result.confidence[row]:.0%}" for o in (one, other)]
+        names = [readable(o.classes[o.result.labels[row]]) for o in outcomes]
+        sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
         told = f"picture {row}: {names[0]} or {names[1]}"
         parts.append(
             f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(told)}">'
             f'<img src="{picture_address(material, row)}" alt="" loading="lazy"><span>'
-            f"{escape(names[0])} <small>{sure[0]}</small><br>{escape(names[1])} <small>{sure[1]}</small>"
-            "</span></button>"
+            f"{escape(names[0])} <small>{sure[0]}</small><br>"
+            f"{escape(names[1])} <small>{sure[1]}</small></span></button>"
         )
     return f'<div class="tiles">{"".join(parts)}</div>'
 
@@ -187,6 +187,6 @@ def comparison_html(material: Material, outcomes: list[Outcome]) -> str:
 def hindsight() -> str:
     """Say where the truth comes from."""
     return (
-        '<p class="soft">* In hindsight: the classes of these pictures are known, and are used for this '
-        "line alone. Pictures that you labelled do not count.</p>"
+        '<p class="soft">* In hindsight: the classes of these pictures are known, and are used for '
+        "this line alone. Pictures that you labelled do not count.</p>"
     )

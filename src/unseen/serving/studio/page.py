@@ -14,7 +14,6 @@ from typing import Any
 
 from fastapi import FastAPI, HTTPException, Response
 from nicegui import app as nicegui_app
-from nicegui import run as background
 from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -283,7 +282,7 @@ class Desk:
     async def _load_and_learn(self) -> None:
         self.start.text = "Reading …"
         if self.source.value == EMBEDDED:
-            found = await background.io_bound(self.shelf.embedded)
+            found = await asyncio.to_thread(self.shelf.embedded)
         else:
             found = await self._photographs()
         self._material = found
@@ -298,7 +297,7 @@ class Desk:
 
         if not self.seen.value:
             raise ValueError("Name the folder of labelled photographs.")
-        return await background.io_bound(  # type: ignore[no-any-return]
+        return await asyncio.to_thread(
             photographs,
             Path(self.seen.value).expanduser(),
             _path(self.unlabelled.value),
@@ -340,7 +339,7 @@ class Desk:
             finally:
                 loop.call_soon_threadsafe(queue.put_nowait, None)
 
-        task = asyncio.ensure_future(background.io_bound(work))
+        task = asyncio.ensure_future(asyncio.to_thread(work))
         while (snapshot := await queue.get()) is not None:
             board.history.append(snapshot)
             board.show(snapshot)
@@ -448,7 +447,7 @@ class Desk:
             if found.rows:
                 told += f", and differ on {len(found.rows):,}. Where both are sure:"
             ui.label(told)
-            shown = drawn.differences_html(self.material, *outcomes, found.rows[:DIFFERENCES])
+            shown = drawn.differences_html(self.material, outcomes, found.rows[:DIFFERENCES])
             ui.html(shown, sanitize=False).on(
                 "click", lambda e: self.choose(int(e.args["row"]), self.boards[0]), js_handler=_LISTEN
             )
@@ -475,7 +474,7 @@ class Desk:
         async def work() -> None:
             given = outcome.with_labels(self.corrections)
             with tempfile.TemporaryDirectory(dir=self.shelf.folder) as folder:
-                path = await background.io_bound(write, given, self.material, Path(folder))
+                path = await asyncio.to_thread(write, given, self.material, Path(folder))
                 ui.download.content(path.read_bytes(), path.name)
 
         return work
