@@ -112,7 +112,6 @@ class Service:
             redirect_slashes=False,
             lifespan=self._lifespan,
         )
-        body = partial(_body, limits=self.limits)
         add = partial(api.add_api_route, response_class=Response)
         add(
             "/predict",
@@ -120,7 +119,7 @@ class Service:
             methods=["POST"],
             summary="Label rows of features, or photographs",
             responses={200: {"model": Prediction}, **_faults(400, 408, 413, 415, 422)},
-            openapi_extra=body(PredictRequest, images=self.vision is not None),
+            openapi_extra=self._describe_rows(),
         )
         add(
             "/classes",
@@ -136,7 +135,7 @@ class Service:
             status_code=201,
             summary="Add a class, without training; the model file has it when this returns",
             responses={201: {"model": AddedClass}, **_faults(400, 408, 409, 413, 415, 422)},
-            openapi_extra=body(AddRequest),
+            openapi_extra=_body({"application/json": AddRequest.model_json_schema()}),
         )
         open_to_all: dict[str, Any] = {"security": []} if token else {}
         add(
@@ -160,6 +159,24 @@ class Service:
         api.exception_handler(Exception)(_broken)
         _with_token(api, token)
         return api
+
+    def _describe_rows(self) -> dict[str, Any]:
+        """Describe the body of ``/predict``, with the width that this model takes."""
+        width = self.keeper.features
+        row = {"type": "array", "items": {"type": "number"}, "minItems": width, "maxItems": width}
+        schema = PredictRequest.model_json_schema()
+        texts = {name: part["description"] for name, part in schema["properties"].items()}
+        rows = {"type": "array", "items": row, "minItems": 1, "maxItems": self.limits.rows}
+        kinds = {"features": {**rows, "description": texts["features"]}}
+        if self.vision is not None:
+            pictures = {"type": "array", "minItems": 1, "maxItems": self.limits.images}
+            text = {"type": "string", "contentEncoding": "base64"}
+            kinds["images"] = {**pictures, "items": text, "description": texts["images"]}
+        schema |= {"properties": kinds, "minProperties": 1, "maxProperties": 1}
+        content = {"application/json": schema}
+        if self.vision is not None:
+            content["image/*"] = {"type": "string", "format": "binary"}
+        return _body(content)
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
@@ -329,12 +346,10 @@ async def _broken(request: Request, error: Exception) -> Response:
     return _json({"detail": "Something went wrong here; the log of the service says what."}, 500)
 
 
-def _body(shape: type[BaseModel], limits: Limits, images: bool = False) -> dict[str, Any]:
+def _body(content: dict[str, Any]) -> dict[str, Any]:
     """Describe a body for OpenAPI; routes read it themselves, which is several times faster."""
-    content: dict[str, Any] = {"application/json": {"schema": shape.model_json_schema()}}
-    if images:
-        content["image/*"] = {"schema": {"type": "string", "format": "binary"}}
-    return {"requestBody": {"required": True, "content": content}}
+    shapes = {kind: {"schema": schema} for kind, schema in content.items()}
+    return {"requestBody": {"required": True, "content": shapes}}
 
 
 def _with_token(api: FastAPI, token: str) -> None:
