@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from live import eventually, live
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS
 
 from toys import make_toy
 
@@ -33,23 +35,39 @@ def _healthy(served, client):
     assert client.post("/predict", json={"features": [ROW]}).status_code == 200
 
 
-# The OpenAPI description cannot say that a class is new or that attributes are those of the model, so
-# a body that follows it may be refused: everything else is checked.
-described = schemathesis.pytest.from_fixture("description")
+OPERATIONS = [
+    ("POST", "/predict"),
+    ("GET", "/classes"),
+    ("POST", "/classes"),
+    ("GET", "/health"),
+    ("GET", "/metrics"),
+]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def description(served):
-    return schemathesis.openapi.from_url(f"{served.url}/openapi.json")
+    found = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
+    operations = {(o.ok().method.upper(), o.ok().path): o.ok() for o in found.get_all_operations()}
+    assert list(operations) == OPERATIONS
+    return operations
 
 
-@described.parametrize()
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-def test_requests_made_from_the_description(case):
-    from schemathesis.checks import CHECKS
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=str)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=" ".join)
+def test_requests_made_from_the_description(description, operation, mode):
+    """Schemathesis makes requests that follow the description, or break it, and checks the answers."""
+    if mode is GenerationMode.NEGATIVE and operation[0] == "GET":
+        mode = GenerationMode.POSITIVE  # without a parameter, there is nothing to break
+    # The description cannot say that a class is new or that attributes are those of the model, so a
+    # body that follows it may be refused.
+    skipped = CHECKS.get_by_names(["positive_data_acceptance"])
 
-    skipped = [c for c in CHECKS.get_all() if c.__name__ == "positive_data_acceptance"]
-    case.call_and_validate(excluded_checks=skipped)
+    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=description[operation].as_strategy(generation_mode=mode))
+    def ask(case):
+        case.call_and_validate(excluded_checks=skipped, timeout=20)
+
+    ask()
 
 
 @pytest.mark.parametrize(
