@@ -14,26 +14,24 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src"
 
 
+def environment(more=None):
+    """Return what a process of these tests runs in."""
+    own = {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+    found = {**os.environ, **own, **(more or {})}
+    found.pop("PYTEST_CURRENT_TEST", None)  # NiceGUI would look for its test fixtures
+    return found
+
+
 class Live:
     """A process that serves; ``url`` is where."""
 
-    def __init__(self, *arguments, script=None, env=None):
-        command = [sys.executable, "-c", script] if script else [sys.executable, "-m", "unseen"]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(SOURCE),
-            "PYTHONUNBUFFERED": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            **(env or {}),
-        }
-        environment.pop("PYTEST_CURRENT_TEST", None)  # NiceGUI would look for its test fixtures
-        environment.pop("NICEGUI_SCREEN_TEST_PORT", None)
+    def __init__(self, *arguments, env=None):
         self.process = subprocess.Popen(
-            [*command, *map(str, arguments)],
+            [sys.executable, "-m", "unseen", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=environment,
+            env=environment(env),
         )
         self.said = []
         self.url = self._wait()

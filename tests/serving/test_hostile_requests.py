@@ -11,7 +11,7 @@ import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from live import eventually, live
+from live import eventually
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 
@@ -62,7 +62,7 @@ def test_requests_made_from_the_description(description, operation, mode):
     # body that follows it may be refused.
     skipped = CHECKS.get_by_names(["positive_data_acceptance"])
 
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(case=description[operation].as_strategy(generation_mode=mode))
     def ask(case):
         case.call_and_validate(excluded_checks=skipped, timeout=20)
@@ -76,9 +76,9 @@ def test_requests_made_from_the_description(description, operation, mode):
         (b"", "Invalid JSON"),
         (b"{", "Invalid JSON"),
         (b"\xff\xfe", "Invalid JSON"),
-        (b"null", "valid"),
-        (b"[]", "valid"),
-        (b'"features"', "valid"),
+        (b"null", "object"),
+        (b"[]", "object"),
+        (b'"features"', "object"),
         (b"{}", "Give one of"),
         (b'{"features": null}', "Give one of"),
         (b'{"features": []}', "send 1 to 32"),
@@ -92,7 +92,6 @@ def test_requests_made_from_the_description(description, operation, mode):
         (b'{"features": [[' + b",".join([b"NaN"] * 20) + b"]]}", "Row 0, column 0 is NaN"),
         (b'{"features": [[' + b",".join([b"1e999"] * 20) + b"]]}", "Row 0, column 0 is NaN or inf"),
         (b'{"features": [[' + b",".join([b"-Infinity"] * 20) + b"]]}", "Row 0, column 0"),
-        (b'{"features": [[' + b",".join([b"1e308"] * 20) + b"]]}", "overflow"),
         (b'{"features": ' + json.dumps([ROW] * 33).encode() + b"}", "33 rows; send 1 to 32"),
         (b'{"features": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "recursion limit"),
         (b'{"a":' * 9_000 + b"1" + b"}" * 9_000, "recursion limit"),
@@ -130,7 +129,9 @@ def test_content_types(client, kind):
     ],
 )
 def test_paths(served, path, status):
-    answer = _raw(served, f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+    answer = _raw(
+        served, f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode()
+    )
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
@@ -209,17 +210,6 @@ def test_many_clients_get_answers_or_503(served):
         statuses = [status for found in pool.map(one, range(40)) for status in found]
     assert set(statuses) <= {200, 503}
     assert statuses.count(200) > 0
-
-
-def test_token_over_the_wire(model_file):
-    with live("serve", model_file, "--port", "0", env={"UNSEEN_TOKEN": "s3cret"}) as service:
-        with httpx.Client(base_url=service.url) as client:
-            assert client.get("/classes").status_code == 401
-            wrong = {"authorization": "Bearer s3cre7"}
-            assert client.post("/predict", content=b"x" * 10**6, headers=wrong).status_code == 401
-            good = {"authorization": "Bearer s3cret"}
-            assert client.get("/classes", headers=good).status_code == 200
-        assert service.stop() == 0
 
 
 def _raw(served, data: bytes) -> bytes:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import unseen
 from toys import make_toy
-from unseen import ESZSL
+from unseen import ESZSL, PrototypeRidge
 from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
 from unseen.serving import Keeper, Limits, Service
@@ -238,6 +238,16 @@ def test_photographs_are_taken_where_the_backbone_is_there(photographs):
             assert refused.status_code == 422
             assert message in refused.json()["detail"]
         assert "image/*" in str(client.get("/openapi.json").json()["paths"]["/predict"])
+
+
+def test_numbers_that_overflow_are_told(tmp_path):
+    toy = make_toy()
+    model = PrototypeRidge(toy.semantics).fit(toy.X[toy.train], toy.y[toy.train])
+    model.save(tmp_path / "m.safetensors")
+    with TestClient(Service(tmp_path / "m.safetensors").app) as client:
+        answer = client.post("/predict", json={"features": [toy.X[0].tolist(), [1e308] * 20]})
+    assert answer.status_code == 422
+    assert "Row 1 has numbers so large" in answer.json()["detail"]
 
 
 def test_photographs_are_refused_where_it_is_not(client):

@@ -3,61 +3,64 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import httpx
 import pytest
-from live import live
+from live import environment, live
 
 import unseen
 from toys import make_toy
+from unseen.exceptions import DataError
 from unseen.serving import Keeper
+from unseen.serving.server import listen
 
 KILLED = """
-import os, signal
+import os, signal, sys
 from pathlib import Path
+import unseen.serving.keeper as keeper
 
 def die(*a, **k):
     os.kill(os.getpid(), signal.SIGKILL)
 
-def die_half_way(self, data):
-    os.write(self.fileno(), bytes(data)[: len(data) // 2])
+def half(model):
+    beside = Path(sys.argv[1]).with_name(".toy-half.safetensors")
+    beside.write_bytes(real_bytes(model)[:500])
     die()
 
-{how}
-from unseen.cli import main
-main()
+real_bytes, real_replace = keeper.to_bytes, Path.replace
+moment = sys.argv[2]
+if moment == "half":
+    keeper.to_bytes = half
+elif moment == "unsynced":
+    os.fsync = die
+elif moment == "before":
+    Path.replace = die
+else:
+    Path.replace = lambda self, target: (real_replace(self, target), die())
+keeper.Keeper(sys.argv[1]).add(keeper.NewClass("owl", vector=[0.5] * 8))
 """
-MOMENTS = {
-    "half of the new file is written": "import unseen.serving.keeper as k\n"
-    "real = k.to_bytes\n"
-    "k.to_bytes = lambda model: (Path(os.environ['BESIDE']).write_bytes(real(model)[:500]), die())",
-    "the new file is whole, but not in place": "os.fsync = die",
-    "the moment before it takes the place": "Path.replace = die",
-    "just after it took the place": "real = Path.replace\n"
-    "Path.replace = lambda self, target: (real(self, target), die())",
-}
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_a_kill_in_the_middle_of_adding_a_class(model_file, moment, tmp_path):
+@pytest.mark.parametrize("moment", ["half", "unsynced", "before", "after"])
+def test_a_kill_in_the_middle_of_adding_a_class(model_file, moment):
+    """Half written; written but not in place; the moment before and after it takes the place."""
     before = unseen.load(model_file).classes_.tolist()
-    script = KILLED.format(how=MOMENTS[moment])
-    beside = {"BESIDE": str(tmp_path / ".toy-half.safetensors")}
-    with live("serve", model_file, "--port", "0", script=script, env=beside) as service:
-        with pytest.raises(httpx.HTTPError), httpx.Client(base_url=service.url, timeout=30) as client:
-            client.post("/classes", json={"name": "owl", "vector": [0.5] * 8})
-        assert service.process.wait(timeout=30) == -signal.SIGKILL
+    command = [sys.executable, "-c", KILLED, str(model_file), moment]
+    done = subprocess.run(command, env=environment(), timeout=120)
+    assert done.returncode == -signal.SIGKILL
     after = unseen.load(model_file).classes_.tolist()
-    assert after == ([*before, "owl"] if "after" in moment else before)
+    assert after == ([*before, "owl"] if moment == "after" else before)
     again = Keeper(model_file)  # a new service takes it, whatever the old one left beside it
     assert again.score(make_toy().X[:2]).probabilities.shape == (2, len(after))
 
 
 def test_kills_at_any_time_lose_no_confirmed_class(model_file):
     confirmed = []
-    for attempt in range(3):
+    for attempt in range(2):
         with live("serve", model_file, "--port", "0") as service:
 
             def add(url=service.url, attempt=attempt):
@@ -102,10 +105,14 @@ def test_requests_in_progress_are_answered_before_it_stops(model_file):
     assert "stopped" in service.said[-1]
 
 
-def test_a_port_in_use_is_told(model_file):
-    with live("serve", model_file, "--port", "0") as service:
-        with pytest.raises(AssertionError, match="cannot be used"), live(
-            "serve", model_file, "--port", service.port
-        ):
-            pass
+def test_token_and_a_port_in_use(model_file):
+    with live("serve", model_file, "--port", "0", env={"UNSEEN_TOKEN": "s3cret"}) as service:
+        with httpx.Client(base_url=service.url) as client:
+            assert client.get("/classes").status_code == 401
+            wrong = {"authorization": "Bearer s3cre7"}
+            assert client.post("/predict", content=b"x" * 10**6, headers=wrong).status_code == 401
+            good = {"authorization": "Bearer s3cret"}
+            assert client.get("/classes", headers=good).status_code == 200
+        with pytest.raises(DataError, match="cannot be used"):
+            listen("127.0.0.1", service.port)
         assert service.stop() == 0

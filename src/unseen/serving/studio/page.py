@@ -64,6 +64,7 @@ def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
     nicegui_app.on_shutdown(scratch.cleanup)
     app.get("/picture/{key}/{row}")(shelf.picture)
 
+    @ui.page("/")
     def page() -> None:
         Desk(shelf, folder, pace).draw()
 
