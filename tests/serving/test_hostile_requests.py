@@ -177,28 +177,6 @@ def test_clients_that_go_away(served, client):
     assert eventually(lambda: "unseen_requests_in_progress 0" in client.get("/metrics").text)
 
 
-def test_more_requests_than_places(served, client):
-    """Sixteen that never end their bodies take all places; health is told all the same."""
-    head = b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"
-    plugs = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(16)]
-    try:
-        for plug in plugs:
-            plug.sendall(head)
-        statuses = []
-
-        def refused():
-            statuses.append(client.post("/predict", json={"features": [ROW]}))
-            return statuses[-1].status_code == 503
-
-        assert eventually(refused, 1.4)
-        assert statuses[-1].headers["retry-after"] == "1"
-        assert client.get("/health").status_code == 200
-    finally:
-        for plug in plugs:
-            plug.close()
-    assert eventually(lambda: not refused()), "the places are free again"
-
-
 def test_many_clients_get_answers_or_503(served):
     """The load check without a stop-watch; benchmarks/serving.py has the figures."""
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from pictures import COLOURS, NOBODY_LABELLED, picture, write_attributes, write_pictures
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import unseen
+from pictures import COLOURS, NOBODY_LABELLED, picture, write_attributes, write_pictures
 from toys import make_toy
 from unseen import ESZSL, PrototypeRidge
 from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
 from unseen.serving import Keeper, Limits, Service
-from unseen.serving.gate import is_loopback
+from unseen.serving.gate import Gate, is_loopback
 from unseen.serving.keeper import NewClass
-from unseen.serving.metrics import Histogram
+from unseen.serving.metrics import Histogram, Metrics
 from unseen.serving.vision import Vision
 
 
@@ -73,7 +74,7 @@ def test_classes_are_listed_and_added_in_the_file(client):
         ({"name": "class 00", "vector": [0] * 8}, 409, "knows the class 'class 00' already"),
         ({"name": "owl", "vector": [0] * 7}, 422, "has 7 numbers, but class vectors have 8"),
         ({"name": "owl", "attributes": {"trait 0": 1}}, 422, "has no column 'trait 1'"),
-        ({"name": "owl"}, 422, "numbers"),
+        ({"name": "owl"}, 422, "has no column 'trait 0'"),
         ({"name": "owl", "vector": [0] * 8, "description": "a bird"}, 422, "neither"),
         ({"name": 7, "vector": [0] * 8}, 422, "named by a text"),
         ({"name": " ", "vector": [0] * 8}, 422, "printable"),
@@ -120,7 +121,7 @@ def test_a_broken_or_missing_model_file_is_told_and_the_service_goes_on(client):
 
 def test_classes_may_be_integers(tmp_path):
     toy = make_toy()
-    vectors = {number: vector for number, vector in enumerate(toy.semantics.values())}
+    vectors = dict(enumerate(toy.semantics.values()))
     y = np.array([int(name[-2:]) for name in toy.y])
     model = ESZSL(vectors, candidates=[12, 13, 14]).fit(toy.X[toy.train], y[toy.train])
     model.save(tmp_path / "m.safetensors")
@@ -149,6 +150,46 @@ def test_requests_at_the_same_time_share_a_product(model_file):
         counts = service.metrics.shared
     assert sum(counts.counts[()]) < 16, "every request was scored alone"
     assert counts.sums[()] == 16
+
+
+def test_more_requests_than_places():
+    """Two that are not answered yet take both places; health and metrics are told all the same."""
+
+    async def scene():
+        release, statuses = asyncio.Event(), []
+
+        async def slow(scope, receive, send):
+            if scope["path"] == "/predict":
+                await release.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        async def ask(path):
+            sent = []
+
+            async def receive():
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            async def send(message):
+                sent.append(message)
+
+            await gate({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
+            statuses.append(sent[0]["status"])
+            return sent[0]
+
+        gate = Gate(slow, Limits(concurrency=2), Metrics(), ["/predict"])
+        waiting = [asyncio.create_task(ask("/predict")) for _ in range(2)]
+        await asyncio.sleep(0)
+        refused = await ask("/predict")
+        await ask("/health")
+        await ask("/metrics")
+        release.set()
+        await asyncio.gather(*waiting)
+        await ask("/predict")
+        assert statuses == [503, 200, 200, 200, 200, 200]
+        assert (b"retry-after", b"1") in refused["headers"]
+
+    asyncio.run(scene())
 
 
 def test_token(model_file):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,12 +11,13 @@ import time
 
 import httpx
 import pytest
-from live import environment, live
+from live import environment, eventually, live
 
 import unseen
 from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.serving import Keeper
+from unseen.serving.keeper import NewClass
 from unseen.serving.server import listen
 
 KILLED = """
@@ -27,35 +29,51 @@ def die(*a, **k):
     os.kill(os.getpid(), signal.SIGKILL)
 
 def half(model):
-    beside = Path(sys.argv[1]).with_name(".toy-half.safetensors")
+    beside = next(Path(sys.argv[1]).parent.glob(".toy-*"))  # what atomic_file has opened
     beside.write_bytes(real_bytes(model)[:500])
     die()
 
+def add(path, moment):
+    if moment == "half":
+        keeper.to_bytes = half
+    elif moment == "unsynced":
+        os.fsync = die
+    elif moment == "before":
+        Path.replace = die
+    else:
+        Path.replace = lambda self, target: (real_replace(self, target), die())
+    keeper.Keeper(path).add(keeper.NewClass("owl", vector=[0.5] * 8))
+    os._exit(0)
+
 real_bytes, real_replace = keeper.to_bytes, Path.replace
-moment = sys.argv[2]
-if moment == "half":
-    keeper.to_bytes = half
-elif moment == "unsynced":
-    os.fsync = die
-elif moment == "before":
-    Path.replace = die
-else:
-    Path.replace = lambda self, target: (real_replace(self, target), die())
-keeper.Keeper(sys.argv[1]).add(keeper.NewClass("owl", vector=[0.5] * 8))
+for path, moment in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+    child = os.fork() or add(path, moment)
+    print(moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+MOMENTS = ("half", "unsynced", "before", "after")
 
 
-@pytest.mark.parametrize("moment", ["half", "unsynced", "before", "after"])
-def test_a_kill_in_the_middle_of_adding_a_class(model_file, moment):
+def test_a_kill_in_the_middle_of_adding_a_class(model_file, tmp_path):
     """Half written; written but not in place; the moment before and after it takes the place."""
     before = unseen.load(model_file).classes_.tolist()
-    command = [sys.executable, "-c", KILLED, str(model_file), moment]
-    done = subprocess.run(command, env=environment(), timeout=120)
-    assert done.returncode == -signal.SIGKILL
-    after = unseen.load(model_file).classes_.tolist()
-    assert after == ([*before, "owl"] if moment == "after" else before)
-    again = Keeper(model_file)  # a new service takes it, whatever the old one left beside it
-    assert again.score(make_toy().X[:2]).probabilities.shape == (2, len(after))
+    files = {moment: tmp_path / moment / "toy.safetensors" for moment in MOMENTS}
+    for path in files.values():
+        path.parent.mkdir()
+        shutil.copy(model_file, path)
+    arguments = [part for moment, path in files.items() for part in (str(path), moment)]
+    command = [sys.executable, "-c", KILLED, *arguments]
+    done = subprocess.run(
+        command, env=environment(), timeout=120, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [part for moment in MOMENTS for part in (moment, "-9")]
+    for moment, path in files.items():
+        after = unseen.load(path).classes_.tolist()
+        assert after == ([*before, "owl"] if moment == "after" else before)
+        again = Keeper(path)  # a new service takes it, whatever the old one left beside it
+        again.add(NewClass("elk", vector=[1.5] * 8))
+        shape = again.score(make_toy().X[:2]).probabilities.shape
+        assert shape == (2, len(after) + 1)
+        assert unseen.load(path).classes_.tolist() == [*after, "elk"]
 
 
 def test_kills_at_any_time_lose_no_confirmed_class(model_file):
@@ -76,13 +94,13 @@ def test_kills_at_any_time_lose_no_confirmed_class(model_file):
 
             writer = threading.Thread(target=add)
             writer.start()
-            time.sleep(0.25 + 0.17 * attempt)
+            assert eventually(lambda n=len(confirmed): len(confirmed) > n + 2)
+            time.sleep(0.013 * attempt)
             service.process.kill()
             writer.join(timeout=30)
         known = unseen.load(model_file).classes_.tolist()
         assert set(confirmed) <= set(known)
         assert len(known) - 16 - len(confirmed) <= attempt + 1, "one each time may have been on its way"
-    assert len(confirmed) > 3
 
 
 def test_requests_in_progress_are_answered_before_it_stops(model_file):

@@ -69,7 +69,7 @@ def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
         Desk(shelf, folder, pace).draw()
 
     ui.run_with(
-        app, root=page, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
+        app, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
         show_welcome_message=False,
     )  # fmt: skip
     return app
