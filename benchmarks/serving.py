@@ -124,8 +124,8 @@ def main() -> None:
                 found[name] = asyncio.run(measure(where, route, body, options.clients, options.seconds))
                 shown = found[name]
                 print(
-                    f"{name:20} {shown['a second']:8.0f} requests/s   p50 {1000 * shown['p50']:6.1f} ms   "
-                    f"p99 {1000 * shown['p99']:6.1f} ms   {shown['statuses']}"
+                    f"{name:20} {shown['a second']:8.0f} requests/s   "
+                    f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   {shown['statuses']}"
                 )
         finally:
             for process in (service, bare):

@@ -38,7 +38,9 @@ def browser():
 @pytest.fixture
 def page(browser, studio):
     """A page that notes every request, and fails the test for one that leaves the machine."""
-    context = browser.new_context(viewport={"width": 1180, "height": 860}, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1180, "height": 860}, accept_downloads=True, reduced_motion="reduce"
+    )
     page = context.new_page()
     page.set_default_timeout(LONG)
     addresses, faults = [], []
