@@ -8,12 +8,13 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test study bench-speed clean
+.PHONY: help setup demo bench test study bench-speed bench-serving clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
 	@echo "make bench   every table and figure of the paper, in out/bench/report.html; minutes"
 	@echo "make test    lint, types, import directions, tests and doctests"
+	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
 	@echo "make clean   remove what the others made"
@@ -44,6 +45,9 @@ test: setup
 
 study: setup
 	@$(BIN)/pytest -q -m slow
+
+bench-serving: setup
+	@$(BIN)/python benchmarks/serving.py
 
 ifneq ($(wildcard benchmarks/speed.py),)
 bench-speed: setup

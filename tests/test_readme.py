@@ -26,6 +26,8 @@ PAGES = [
         "docs/guide/photographs.md",
         "docs/guide/command-line.md",
         "docs/guide/models.md",
+        "docs/guide/serving.md",
+        "docs/guide/studio.md",
     )
 ]
 

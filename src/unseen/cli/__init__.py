@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import unseen
-from unseen.cli import bench, datasets, demo, models, photographs
+from unseen.cli import bench, datasets, demo, models, photographs, serve
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
@@ -41,6 +41,8 @@ app.command("add-class", epilog="Example: unseen add-class animals.safetensors -
     models.add_class
 )
 app.command(epilog="Example: unseen extract photos --out features.npz")(photographs.extract)
+app.command(epilog="Example: unseen serve animals.safetensors --port 8000")(serve.serve)
+app.command(epilog="Example: unseen studio")(serve.studio)
 app.command(epilog="Example: unseen bench --paper --budget quick")(bench.bench)
 app.command(epilog="Example: unseen report --out out/bench")(bench.report)
 

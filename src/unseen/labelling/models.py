@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unseen.datasets.image_folder import list_all_images
 from unseen.exceptions import DataError
 from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
@@ -22,16 +24,19 @@ ORIGIN = "origin_"
 
 def save_model(path: Path, task: Task, fitted: Fitted, backbone: Backbone) -> None:
     """Write a fitted model to a file that also says which backbone and words it belongs to."""
-    recipe = task.recipe
-    origin = {
+    setattr(fitted.model, ORIGIN, origin_of(backbone, task.recipe))
+    save(fitted.model, path)
+
+
+def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
+    """Return what a model file says of its features and class vectors."""
+    return {
         "backbone": backbone.name,
         "identity": backbone.identity,
         "words": recipe.words,
         "weight": recipe.weight,
         "attributes": list(recipe.attributes),
     }
-    setattr(fitted.model, ORIGIN, origin)
-    save(fitted.model, path)
 
 
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -98,14 +103,14 @@ def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[st
     The new classes join the candidates.
     """
     table = _table(model, path)
-    known = {str(c) for c in table.classes.tolist()}
+    known = set(table)
     twice = [name for name in given.names if name in known]
     if twice:
         raise DataError(f"{given.source}: {path} knows the class {twice[0]!r} already.")
     larger = table.with_classes(recipe.make(given))
     candidates = model.get_params()["candidates"]
     if candidates is not None and not isinstance(candidates, str):
-        model.set_params(candidates=[*(str(c) for c in candidates), *given.names])
+        model.set_params(candidates=[*np.asarray(candidates).tolist(), *given.names])
     model.set_params(semantics=larger)
     return given.names
 

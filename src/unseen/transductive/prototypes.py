@@ -29,6 +29,7 @@ from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.places import Places, keys
 from unseen.transductive.rounds import Round
+from unseen.transductive.watching import show_round
 
 Array = npt.NDArray[Any]
 
@@ -205,6 +206,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
         first_round = np.zeros(len(Z), dtype=np.intp)
 
         def note(number: int, Q: Array) -> None:
+            show_round(number, Q)
             if number:
                 first_round[(first_round == 0) & (Q.max(axis=1) >= TRUSTED)] = number
 

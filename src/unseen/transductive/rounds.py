@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from unseen.numerics.losses import pseudo_label_loss
 from unseen.transductive.selection import Selection, SelectionStrategy
+from unseen.transductive.watching import corrected, show_round
 
 Array = npt.NDArray[Any]
 PoolScores = tuple[Array, Array]
@@ -60,7 +61,8 @@ def run_rounds(
     first_round : array of shape (M,)
         The round in which each row was first selected; 0 for never.
     """
-    scores = start
+    scores = corrected(*start)
+    show_round(0, np.exp(scores[1]))
     history: list[Round] = []
     first_round = np.zeros(len(start[0]), dtype=np.intp)
     shares = strategy.shares + (strategy.shares[-1],) * settle
@@ -71,7 +73,7 @@ def run_rounds(
         if len(chosen):
             loss = float(pseudo_label_loss(scores[0][chosen], selection.codes[chosen]).mean())
             first_round[chosen[first_round[chosen] == 0]] = number
-            scores = learn(selection)
+            scores = corrected(*learn(selection))
         else:
             loss = float("nan")
         changed = float((scores[0].argmax(axis=1) != before).mean()) if len(before) else 0.0
@@ -79,6 +81,7 @@ def run_rounds(
             Round(number, selection.threshold, len(chosen), selection.covered, loss, changed)
         )
         logger.debug("self-paced round %s", history[-1])
+        show_round(number, np.exp(scores[1]))
         if number > len(strategy.shares) and changed == 0:
             break
     return history, first_round

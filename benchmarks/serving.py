@@ -1,0 +1,143 @@
+"""Throughput of ``unseen serve`` as a ratio to FastAPI endpoints that only parse the same body.
+
+    python benchmarks/serving.py [--clients 200] [--seconds 30]
+
+In the same run, by turns: the service; an endpoint whose body FastAPI reads into a Pydantic model, the
+usual way to write one; and one that calls ``json.loads`` and nothing else. Clients live in one other
+process with raw sockets, each of which sends its next request when the last is answered. Reported are
+requests a second, the 50th and 99th percentile, and the statuses; no error other than 503 is permitted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROWS = 4
+BARE = """
+import json, sys
+from fastapi import FastAPI, Request
+from pydantic import BaseModel
+from unseen.serving.server import address, listen, run
+
+class Body(BaseModel):
+    features: list[list[float]]
+
+app = FastAPI()
+
+@app.post("/typed")
+async def typed(body: Body):
+    return {"rows": len(body.features)}
+
+@app.post("/plain")
+async def plain(request: Request):
+    return {"rows": len(json.loads(await request.body())["features"])}
+
+opened = listen("127.0.0.1", 0)
+print(f"serving on {address(opened)};", flush=True)
+run(app, opened)
+"""
+
+
+def start(*command: str) -> tuple[subprocess.Popen[str], int]:
+    """Start a server; return it and its port."""
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        found = re.search(r"on http://127\.0\.0\.1:(\d+);", line)
+        if found:
+            return process, int(found[1])
+    raise SystemExit("the server did not start")
+
+
+async def client(
+    port: int, request: bytes, end: float, times: list[float], statuses: collections.Counter[int]
+) -> None:
+    """Ask again and again until the time is over."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - begin)
+        statuses[int(head[9:12])] += 1
+    writer.close()
+
+
+async def measure(port: int, path: str, body: bytes, clients: int, seconds: float) -> dict[str, object]:
+    """Return throughput, percentiles and statuses."""
+    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+    times: list[float] = []
+    statuses: collections.Counter[int] = collections.Counter()
+    begin = time.perf_counter()
+    await asyncio.gather(
+        *(client(port, request, begin + seconds, times, statuses) for _ in range(clients))
+    )
+    took = time.perf_counter() - begin
+    p50, p99 = np.percentile(times, [50, 99])
+    return {"a second": len(times) / took, "p50": p50, "p99": p99, "statuses": dict(statuses)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    options = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from unseen import SelfPacedPrototypes
+    from unseen.datasets import load_letters_to_digits
+
+    data = load_letters_to_digits()
+    rows = data.X[data.test_unseen][:ROWS].astype(float).round(6)
+    body = json.dumps({"features": rows.tolist()}).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "digits.safetensors"
+        SelfPacedPrototypes(data.semantics).fit(*data.transductive()).save(path)
+        service, port = start("-m", "unseen", "serve", str(path), "--port", "0")
+        bare, bare_port = start("-c", BARE)
+        print(
+            f"{options.clients} clients, {options.seconds:g} s each, {ROWS} rows, {len(body):,} bytes"
+        )
+        found = {}
+        try:
+            for name, where, route in (
+                ("service", port, "/predict"),
+                ("bare, Pydantic body", bare_port, "/typed"),
+                ("bare, json.loads", bare_port, "/plain"),
+            ):
+                asyncio.run(measure(where, route, body, 10, 1.0))  # warm
+                found[name] = asyncio.run(measure(where, route, body, options.clients, options.seconds))
+                shown = found[name]
+                print(
+                    f"{name:20} {shown['a second']:8.0f} requests/s   "
+                    f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   {shown['statuses']}"
+                )
+        finally:
+            for process in (service, bare):
+                process.terminate()
+                process.wait()
+    ours = found["service"]["a second"]
+    for name in list(found)[1:]:
+        print(f"service / {name}: {ours / found[name]['a second']:.2f}")
+    wrong = set(found["service"]["statuses"]) - {200, 503}
+    if wrong:
+        raise SystemExit(f"errors other than 503: {wrong}")
+
+
+if __name__ == "__main__":
+    main()

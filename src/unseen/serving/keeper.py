@@ -1,0 +1,153 @@
+"""The model that is served, and its file: read once, enlarged by whole new files only."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.safety import atomic_file
+from unseen.exceptions import DataError
+from unseen.labelling.classes import Given, Recipe
+from unseen.labelling.models import add_classes, load_model, recipe_of
+from unseen.persistence.files import to_bytes
+from unseen.semantics import ClassTable
+from unseen.serving.batching import Answered
+
+Array = npt.NDArray[Any]
+
+LONGEST_NAME = 200
+"""Characters of a class name."""
+
+
+class KnownClass(DataError):
+    """A class that is to be added, but the model has it."""
+
+
+@dataclass(frozen=True)
+class NewClass:
+    """A class as a client describes it: by one of vector, attributes and description."""
+
+    name: str | int
+    vector: list[float] | None = None
+    attributes: dict[str, float] | None = None
+    description: str | None = None
+
+
+class Keeper:
+    """Keeps a model in memory and in its file, the same in both.
+
+    The model in memory is never changed: a class is added to a fresh copy from the file, the copy is
+    written beside the file and on the disk before it takes the file's place, and only then answers come
+    from it. So a process that is killed at any moment leaves the old file or the new one; a class
+    whose addition was confirmed is in the file; and a class that another process has added to the
+    file meanwhile is kept.
+
+    Parameters
+    ----------
+    path : path
+        A model file.
+    most_classes : int
+    """
+
+    def __init__(self, path: str | os.PathLike[str], most_classes: int = 100_000) -> None:
+        self.path = Path(path)
+        self._most = most_classes
+        self._writing = threading.Lock()
+        model, self.origin = load_model(self.path)
+        self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
+
+    @property
+    def model(self) -> Any:
+        """The model that answers; it is replaced, never changed."""
+        return self._now[0]
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes among which it answers."""
+        return self._now[1]
+
+    @property
+    def features(self) -> int:
+        """How many numbers a row has."""
+        return int(self.model.n_features_in_)
+
+    def score(self, X: Array) -> Answered:
+        """Return the probabilities of all candidates for the rows of X."""
+        model, classes = self._now
+        with np.errstate(all="ignore"):  # what overflows is not finite, and the caller is told
+            return Answered(np.asarray(model.predict_proba(X)), classes)
+
+    def table(self) -> ClassTable | None:
+        """Return the class vectors, or None if the model has none (one-hot, or a pipeline)."""
+        ask = getattr(self.model, "_parameters", None)
+        semantics = ask()[0] if ask is not None else None
+        return None if semantics is None else ClassTable.of(semantics)
+
+    def seen(self) -> set[Any]:
+        """Return the classes that had labelled rows."""
+        last = self.model[-1] if hasattr(self.model, "steps") else self.model
+        return set(last.seen_classes_.tolist())
+
+    def add(self, new: NewClass) -> None:
+        """Make the model know one more class, in its file and in memory; one at a time."""
+        with self._writing:
+            model, origin = load_model(self.path)
+            _check(new, model, self.path, self._most)
+            if new.vector is not None:
+                columns = [str(i) for i in range(len(new.vector))]
+                recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
+            elif new.attributes is not None:
+                recipe = recipe_of(model, origin, self.path)
+                given = _given(new, list(new.attributes), list(new.attributes.values()))
+            else:
+                recipe = recipe_of(model, origin, self.path)
+                told = {str(new.name): new.description} if new.description else {}
+                given = Given("the class", [new.name], descriptions=told)  # type: ignore[list-item]
+            add_classes(model, recipe, given, self.path)
+            classes = model.classes_.tolist()
+            model.predict_proba(np.zeros((1, self.features)))  # before the file changes
+            with atomic_file(self.path) as temporary, temporary.open("wb") as file:
+                file.write(to_bytes(model))
+                file.flush()
+                os.fsync(file.fileno())
+            self._now = model, classes
+
+
+def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
+    values = np.array([numbers], dtype=float)
+    if not np.isfinite(values).all():
+        raise DataError(f"The class {new.name!r} is described by NaN or infinity. Give finite numbers.")
+    told = {str(new.name): new.description} if new.description else {}
+    return Given("the class", [new.name], columns, values, told)  # type: ignore[list-item]
+
+
+def _check(new: NewClass, model: Any, path: Path, most: int) -> None:
+    name = new.name
+    ask = getattr(model, "_parameters", None)
+    if ask is None or ask()[0] is None:
+        raise DataError(
+            f"{path.name}: this model has no class vectors, so no class can be added to it."
+        )
+    table = ClassTable.of(ask()[0])
+    whole = table.classes.dtype.kind in "iu"
+    if whole != isinstance(name, int):
+        kind = "an integer" if whole else "a text"
+        raise DataError(f"The classes of this model are named by {kind}. Got {name!r}.")
+    if isinstance(name, str):
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+            raise DataError(f"A class name has 1 to {LONGEST_NAME} printable characters.")
+    elif not -(2**63) <= name < 2**63 or name == -1:
+        raise DataError(f"The class {name} cannot be: give an integer of 64 bits other than -1.")
+    if name in table:
+        raise KnownClass(f"The model knows the class {name!r} already.")
+    if len(table) >= most:
+        raise DataError(f"The model has {len(table):,} classes, which is the limit of this service.")
+    width = table.vectors.shape[1]
+    if new.vector is not None and len(new.vector) != width:
+        raise DataError(f"The vector has {len(new.vector)} numbers, but class vectors have {width}.")

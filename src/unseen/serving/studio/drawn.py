@@ -1,0 +1,192 @@
+"""The parts of the page that are drawn as plain HTML: classes with their pictures, rounds, differences.
+
+Thousands of pictures change with every round. As HTML in one piece, with one listener for all clicks,
+that is fast; pictures are buttons, so a keyboard reaches them.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.features.words import readable
+from unseen.numerics.gaussian import TRUSTED
+from unseen.serving.studio.learning import Outcome, Snapshot
+from unseen.serving.studio.material import Material
+
+Array = npt.NDArray[Any]
+
+TILES = 12
+"""Pictures of a class, before it is opened."""
+MORE = 120
+"""Pictures of a class that was opened."""
+
+
+def classes_html(
+    material: Material,
+    snapshot: Snapshot,
+    classes: list[str],
+    corrections: dict[int, str],
+    opened: frozenset[str],
+    final: bool,
+) -> str:
+    """Return a row for each class: how many pictures, how sure, and some of them.
+
+    While rounds run, those that just joined come first; at the end, the least sure ones, which are
+    those to look at.
+    """
+    labels, sure = snapshot.labels, snapshot.confidence
+    parts = []
+    for place, name in enumerate(classes):
+        own = np.flatnonzero(labels == place)
+        joined = snapshot.joined[own]
+        own = own[np.lexsort((sure[own],) if final else (-sure[own], ~joined))]
+        own = np.array(sorted(own.tolist(), key=lambda row: row not in corrections), dtype=np.intp)
+        shown = own[: MORE if name in opened else TILES]
+        mean = float(sure[own].mean()) if len(own) else 0.0
+        new = 0 if final else int(joined.sum())
+        tiles = "".join(_tile(material, row, snapshot, name, corrections, final) for row in shown)
+        more = ""
+        if len(own) > TILES:
+            text = "fewer" if name in opened else f"{min(len(own), MORE) - TILES} more"
+            more = (
+                f'<button type="button" class="more" data-more="{escape(name)}" '
+                f'aria-expanded="{str(name in opened).lower()}">{text}</button>'
+            )
+        parts.append(
+            f'<section class="class" aria-label="{escape(readable(name))}"><header><h3>'
+            f"{escape(readable(name))}</h3><span>{len(own):,}</span>"
+            + (f'<span class="new">+{new:,} now</span>' if new else "")
+            + f'{meter(mean)}<span class="soft">{mean:.0%} sure</span></header>'
+            f'<div class="tiles">{tiles or _nothing()}{more}</div></section>'
+        )
+    return "".join(parts)
+
+
+def _nothing() -> str:
+    return '<span class="soft">no picture</span>'
+
+
+def _tile(
+    material: Material,
+    row: int,
+    snapshot: Snapshot,
+    name: str,
+    corrections: dict[int, str],
+    final: bool,
+) -> str:
+    row = int(row)
+    sure = float(snapshot.confidence[row])
+    kinds = ["tile"]
+    kinds += ["yours"] if row in corrections else ["joined"] * bool(snapshot.joined[row] and not final)
+    kinds += ["unsure"] * (sure < TRUSTED)
+    given = "your label" if row in corrections else f"{sure:.0%} sure"
+    told = f"picture {row}: {readable(name)}, {given}"
+    return (
+        f'<button type="button" class="{" ".join(kinds)}" data-row="{row}" aria-label="{escape(told)}" '
+        f'title="{escape(told)}"><img src="{picture_address(material, row)}" alt="" loading="lazy">'
+        "</button>"
+    )
+
+
+def picture_address(material: Material, row: int) -> str:
+    """Return where the page finds the picture of a row."""
+    return f"/picture/{material.key}/{row}"
+
+
+def meter(share: float) -> str:
+    """Return a bar."""
+    return f'<span class="meter" aria-hidden="true"><i style="width:{100 * share:.0f}%"></i></span>'
+
+
+def rounds_html(history: list[Snapshot], result: Snapshot | None, total: int, shown: int | None) -> str:
+    """Return one button a round with its bars: share trusted (blue) and mean confidence (grey).
+
+    ``shown`` is the place of the round that is shown, or None for the result.
+    """
+    if not history:
+        return ""
+    parts = [
+        _round(place, snapshot, "start" if snapshot.number == 0 else f"{snapshot.number}", total, shown)
+        for place, snapshot in enumerate(history)
+    ]
+    if result is not None:
+        parts.append(_round(-1, result, "result", total, -1 if shown is None else shown))
+    return f'<div class="rounds" role="group" aria-label="Rounds">{"".join(parts)}</div>'
+
+
+def _round(place: int, snapshot: Snapshot, name: str, total: int, shown: int | None) -> str:
+    share, sure = snapshot.trusted / max(total, 1), float(snapshot.confidence.mean())
+    told = f"{'round ' * name.isdigit()}{name}: {share:.0%} trusted, {sure:.0%} sure"
+    now = ' aria-current="true"' if place == shown else ""
+    return (
+        f'<button type="button" data-round="{place}"{now} title="{told}" aria-label="{told}">'
+        f'<span class="bars" aria-hidden="true"><i class="share" style="height:{100 * share:.0f}%">'
+        f'</i><i style="height:{100 * sure:.0f}%"></i></span>{name}</button>'
+    )
+
+
+def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool, going: bool) -> str:
+    """Say in one line how far it is."""
+    where = "Start" if snapshot.number == 0 else f"Round {snapshot.number}"
+    where = "Result" if final else where
+    new = "" if final else f"{int(snapshot.joined.sum()):,} joined · "
+    return (
+        f"{where}{' …' if going else ''} · {new}{snapshot.trusted:,} of {total:,} trusted · "
+        f"{snapshot.covered} of {len(classes)} classes covered · "
+        f"{float(snapshot.confidence.mean()):.0%} sure on average"
+    )
+
+
+def differences_html(material: Material, outcomes: list[Outcome], rows: list[int]) -> str:
+    """Return the pictures about which two methods differ."""
+    parts = []
+    for row in rows:
+        names = [readable(o.classes[o.result.labels[row]]) for o in outcomes]
+        sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
+        told = f"picture {row}: {names[0]} or {names[1]}"
+        parts.append(
+            f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(told)}">'
+            f'<img src="{picture_address(material, row)}" alt="" loading="lazy"><span>'
+            f"{escape(names[0])} <small>{sure[0]}</small><br>"
+            f"{escape(names[1])} <small>{sure[1]}</small></span></button>"
+        )
+    return f'<div class="tiles">{"".join(parts)}</div>'
+
+
+def comparison_html(material: Material, outcomes: list[Outcome]) -> str:
+    """Return a table of both methods: pictures a class, certainty, rounds, and hindsight."""
+    heads = "".join(f'<th scope="col" class="n">{escape(o.method)}</th>' for o in outcomes)
+
+    def line(name: str, values: list[str], kind: str = "") -> str:
+        cells = "".join(f'<td class="n">{value}</td>' for value in values)
+        return f'<tr class="{kind}"><th scope="row">{name}</th>{cells}</tr>'
+
+    lines = [
+        line("learns from the pool", ["yes" if o.rounds is not None else "no" for o in outcomes]),
+        line("rounds", [f"{max(len(o.history) - 1, 0)}" for o in outcomes]),
+        line("sure on average", [f"{o.result.confidence.mean():.0%}" for o in outcomes]),
+        line("seconds", [f"{o.seconds:.2f}" for o in outcomes]),
+    ]
+    right = [o.accuracy(material) for o in outcomes]
+    if right[0] is not None:
+        lines.append(line("right, per class *", [f"{r:.1%}" for r in right if r is not None], "truth"))
+    counts = [np.bincount(o.result.labels, minlength=len(o.classes)) for o in outcomes]
+    for place, name in enumerate(outcomes[0].classes):
+        lines.append(line(escape(readable(name)), [f"{c[place]:,}" for c in counts], "count"))
+    table = (
+        f'<div class="scroll" tabindex="0"><table><thead><tr><th></th>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+    return table + (hindsight() if right[0] is not None else "")
+
+
+def hindsight() -> str:
+    """Say where the truth comes from."""
+    return (
+        '<p class="soft">* In hindsight: the classes of these pictures are known, and are used for '
+        "this line alone. Pictures that you labelled do not count.</p>"
+    )

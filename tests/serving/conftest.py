@@ -1,0 +1,39 @@
+"""A small model in a file, and a service around it."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fastapi", reason='needs the extra: pip install "unseen[serve]"')
+
+from live import live
+
+from toys import make_toy
+from unseen import ESZSL, ClassTable
+
+LIMITS = ["--max-body", "60000", "--max-rows", "32", "--max-concurrency", "16", "--body-seconds", "1.5"]
+
+
+def write_model(path):
+    toy = make_toy()
+    table = ClassTable.of(toy.semantics)
+    names = [f"trait {i}" for i in range(table.vectors.shape[1])]
+    table = ClassTable(table.classes, table.vectors, names)
+    ESZSL(table, candidates="all").fit(toy.X[toy.train], toy.y[toy.train]).save(path)
+    return path
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    return write_model(tmp_path / "toy.safetensors")
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """A service with narrow limits, shared by tests that leave it as it was."""
+    path = write_model(tmp_path_factory.mktemp("served") / "toy.safetensors")
+    with live("serve", path, "--port", "0", *LIMITS) as service:
+        service.path = path
+        yield service
+        assert service.stop() == 0
+        assert "stopped" in service.said[-1]

@@ -1,0 +1,75 @@
+"""A service or a studio in a process of its own, as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def environment(more=None):
+    """Return what a process of these tests runs in."""
+    own = {"PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+    found = {**os.environ, **own, **(more or {})}
+    found.pop("PYTEST_CURRENT_TEST", None)  # NiceGUI would look for its test fixtures
+    return found
+
+
+class Live:
+    """A process that serves; ``url`` is where."""
+
+    def __init__(self, *arguments, env=None):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "unseen", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment(env),
+        )
+        self.said = []
+        self.url = self._wait()
+        self.port = int(self.url.rpartition(":")[2])
+
+    def _wait(self):
+        for line in self.process.stdout:
+            self.said.append(line)
+            found = re.search(r"on (http://\S+?);", line)
+            if found:
+                return found[1]
+        raise AssertionError(f"it ended: {''.join(self.said)}")
+
+    def stop(self, kind=signal.SIGTERM, seconds=30):
+        if self.process.poll() is None:
+            self.process.send_signal(kind)
+        rest, _ = self.process.communicate(timeout=seconds)
+        self.said.append(rest)
+        return self.process.returncode
+
+
+@contextmanager
+def live(*arguments, **options):
+    served = Live(*arguments, **options)
+    try:
+        yield served
+    finally:
+        if served.process.poll() is None:
+            served.process.kill()
+        served.process.wait()
+        served.process.stdout.close()
+
+
+def eventually(check, seconds=20):
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if check():
+            return True
+        time.sleep(0.05)
+    return False

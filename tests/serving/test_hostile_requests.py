@@ -1,0 +1,215 @@
+"""Requests that mean harm, to a service in a process of its own; it stays healthy."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from live import eventually
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS
+
+from toys import make_toy
+
+ROW = make_toy().X[0].tolist()
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def client(served):
+    with httpx.Client(base_url=served.url, timeout=20) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _healthy(served, client):
+    yield
+    assert served.process.poll() is None
+    assert client.get("/health").json()["status"] == "ok"
+    assert client.post("/predict", json={"features": [ROW]}).status_code == 200
+
+
+OPERATIONS = [
+    ("POST", "/predict"),
+    ("GET", "/classes"),
+    ("POST", "/classes"),
+    ("GET", "/health"),
+    ("GET", "/metrics"),
+]
+
+
+@pytest.fixture(scope="module")
+def description(served):
+    found = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
+    operations = {(o.ok().method.upper(), o.ok().path): o.ok() for o in found.get_all_operations()}
+    assert list(operations) == OPERATIONS
+    return operations
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=str)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=" ".join)
+def test_requests_made_from_the_description(description, operation, mode):
+    """Schemathesis makes requests that follow the description, or break it, and checks the answers."""
+    if mode is GenerationMode.NEGATIVE and operation[0] == "GET":
+        mode = GenerationMode.POSITIVE  # without a parameter, there is nothing to break
+    # The description cannot say that a class is new or that attributes are those of the model, so a
+    # body that follows it may be refused.
+    skipped = CHECKS.get_by_names(["positive_data_acceptance"])
+
+    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=description[operation].as_strategy(generation_mode=mode))
+    def ask(case):
+        case.call_and_validate(excluded_checks=skipped, timeout=20)
+
+    ask()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "Invalid JSON"),
+        (b"{", "Invalid JSON"),
+        (b"\xff\xfe", "Invalid JSON"),
+        (b"null", "object"),
+        (b"[]", "object"),
+        (b'"features"', "object"),
+        (b"{}", "Give one of"),
+        (b'{"features": null}', "Give one of"),
+        (b'{"features": []}', "send 1 to 32"),
+        (b'{"features": [[]]}', "Row 0 has 0 numbers, but the model takes 20"),
+        (b'{"features": [[1, 2]]}', "Row 0 has 2 numbers, but the model takes 20"),
+        (b'{"features": [1, 2]}', "features.0"),
+        (b'{"features": {"0": [1]}}', "valid array"),
+        (b'{"features": [["1"]]}', "valid number"),
+        (b'{"features": [[true]]}', "valid number"),
+        (b'{"features": [[null]]}', "valid number"),
+        (b'{"features": [[' + b",".join([b"NaN"] * 20) + b"]]}", "Row 0, column 0 is NaN"),
+        (b'{"features": [[' + b",".join([b"1e999"] * 20) + b"]]}", "Row 0, column 0 is NaN or inf"),
+        (b'{"features": [[' + b",".join([b"-Infinity"] * 20) + b"]]}", "Row 0, column 0"),
+        (b'{"features": ' + json.dumps([ROW] * 33).encode() + b"}", "33 rows; send 1 to 32"),
+        (b'{"features": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "recursion limit"),
+        (b'{"a":' * 9_000 + b"1" + b"}" * 9_000, "recursion limit"),
+        (b'{"features": [[1]], "path": "/etc/passwd"}', "Extra inputs"),
+    ],
+)
+def test_bodies_that_say_nothing_useful(client, body, message):
+    answer = client.post("/predict", content=body, headers=JSON)
+    assert answer.status_code == 422
+    assert message in answer.json()["detail"]
+    assert len(answer.content) < 1000, "what was sent is not sent back"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "application/xml", ""])
+def test_content_types(client, kind):
+    headers = {"content-type": kind} if kind else {}
+    answer = client.post("/predict", content=b'{"features": []}', headers=headers)
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/../etc/passwd", 404),
+        ("/classes/../../etc/passwd", 404),
+        ("/classes/..%2f..%2fetc%2fpasswd", 404),
+        ("//etc/passwd", 404),
+        ("/classes/", 404),
+        ("/predict%00", 404),
+        ("/%2e%2e/%2e%2e/", 404),
+        ("/docs", 404),
+        ("/" + "a" * 5000, 404),
+        ("/predict", 405),
+        ("/health?x=" + "y" * 5000, 200),
+    ],
+)
+def test_paths(served, path, status):
+    answer = _raw(
+        served, f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode()
+    )
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_bodies_that_are_too_large(served, client):
+    answer = client.post("/predict", content=b"x" * 60_001, headers=JSON)
+    assert (answer.status_code, "60,000 bytes" in answer.json()["detail"]) == (413, True)
+
+    def endless():
+        while True:
+            yield b" " * 10_000
+
+    try:
+        chunked = client.post("/predict", content=endless(), headers=JSON)
+        assert chunked.status_code == 413
+    except httpx.WriteError:  # it answered and closed while we were still sending
+        pass
+    head = "POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    claimed = f"{head}content-length: {10**15}\r\n\r\n".encode()
+    assert _raw(served, claimed).startswith(b"HTTP/1.1 413 ")
+    chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
+    unbounded = f"{head}transfer-encoding: chunked\r\n\r\n".encode() + 5 * chunk
+    assert _raw(served, unbounded).startswith(b"HTTP/1.1 413 ")
+    assert 'unseen_refused_total{reason="body"}' in client.get("/metrics").text
+
+
+def test_slow_bodies_and_headers_time_out(served):
+    head = b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    assert _drip(served, head + b"content-length: 500\r\n\r\n", b"1").startswith(b"HTTP/1.1 408 ")
+    assert _drip(served, b"POST /predict HTTP/1.1\r\n", b"x") == b"", "the connection is closed"
+    assert _drip(served, b"", b"") == b"", "so is one that says nothing"
+
+
+def test_what_is_not_http(served):
+    for data in (b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\x00" * 1000, b"A" * 100_000):
+        answer = _raw(served, data)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_clients_that_go_away(served, client):
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", served.port)) as plug:
+            plug.sendall(b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{")
+    assert eventually(lambda: "unseen_requests_in_progress 0" in client.get("/metrics").text)
+
+
+def test_many_clients_get_answers_or_503(served):
+    """The load check without a stop-watch; benchmarks/serving.py has the figures."""
+
+    def one(number):
+        with httpx.Client(base_url=served.url, timeout=30) as client:
+            return [client.post("/predict", json={"features": [ROW] * 4}).status_code for _ in range(5)]
+
+    with ThreadPoolExecutor(40) as pool:
+        statuses = [status for found in pool.map(one, range(40)) for status in found]
+    assert set(statuses) <= {200, 503}
+    assert statuses.count(200) > 0
+
+
+def _raw(served, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as plug:
+        try:
+            plug.sendall(data)
+            return plug.recv(65536)
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+
+
+def _drip(served, head: bytes, drop: bytes) -> bytes:
+    """Send a byte now and then, and return what comes back."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=0.2) as plug:
+        plug.sendall(head)
+        end = time.monotonic() + 15
+        while time.monotonic() < end:
+            try:
+                return plug.recv(65536)
+            except TimeoutError:
+                if drop:
+                    plug.sendall(drop)
+            except (ConnectionResetError, BrokenPipeError):
+                return b""
+    return b"it waited on"

@@ -1,0 +1,330 @@
+"""What the service answers, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+import unseen
+from pictures import COLOURS, NOBODY_LABELLED, picture, write_attributes, write_pictures
+from toys import make_toy
+from unseen import ESZSL, PrototypeRidge
+from unseen.cli import app as command
+from unseen.exceptions import ModelFileError
+from unseen.serving import Keeper, Limits, Service
+from unseen.serving.gate import Gate, is_loopback
+from unseen.serving.keeper import NewClass
+from unseen.serving.metrics import Histogram, Metrics
+from unseen.serving.vision import Vision
+
+
+@pytest.fixture
+def client(model_file):
+    with TestClient(Service(model_file, Limits(rows=32, classes=20)).app) as found:
+        found.path = model_file
+        yield found
+
+
+def test_predictions_are_those_of_the_model(client):
+    X = make_toy().X[:7]
+    answer = client.post("/predict", json={"features": X.tolist()})
+    assert answer.status_code == 200
+    model, told = unseen.load(client.path), answer.json()
+    assert told["labels"] == model.predict(X).tolist()
+    assert told["classes"] == model.classes_.tolist()
+    np.testing.assert_allclose(told["probabilities"], model.predict_proba(X), rtol=1e-9)
+
+
+def test_classes_are_listed_and_added_in_the_file(client):
+    before = client.get("/classes").json()
+    assert before["columns"] == 8
+    assert before["attributes"][0] == "trait 0"
+    assert {c["name"] for c in before["classes"] if not c["seen"]} == {
+        "class 12",
+        "class 13",
+        "class 14",
+        "class 15",
+    }
+    vector = np.linspace(-1, 1, 8).tolist()
+    added = client.post("/classes", json={"name": "owl", "vector": vector})
+    assert (added.status_code, added.json()) == (
+        201,
+        {"name": "owl", "candidate": True, "candidates": 17},
+    )
+    by_name = {f"trait {i}": v for i, v in enumerate(vector[::-1])}
+    assert client.post("/classes", json={"name": "elk", "attributes": by_name}).status_code == 201
+    table = unseen.load(client.path).semantics
+    np.testing.assert_array_equal(table["owl"], vector)
+    np.testing.assert_array_equal(table["elk"], vector[::-1])
+    told = client.post("/predict", json={"features": make_toy().X[:1].tolist()}).json()
+    assert told["classes"][-2:] == ["owl", "elk"]
+    assert "unseen_classes 18" in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"name": "class 00", "vector": [0] * 8}, 409, "knows the class 'class 00' already"),
+        ({"name": "owl", "vector": [0] * 7}, 422, "has 7 numbers, but class vectors have 8"),
+        ({"name": "owl", "attributes": {"trait 0": 1}}, 422, "has no column 'trait 1'"),
+        ({"name": "owl"}, 422, "has no column 'trait 0'"),
+        ({"name": "owl", "vector": [0] * 8, "description": "a bird"}, 422, "neither"),
+        ({"name": 7, "vector": [0] * 8}, 422, "named by a text"),
+        ({"name": " ", "vector": [0] * 8}, 422, "printable"),
+        ({"name": "a\nb", "vector": [0] * 8}, 422, "printable"),
+        ({"name": "x" * 201, "vector": [0] * 8}, 422, "printable"),
+        ({"name": "owl", "vector": [0] * 8, "wings": 2}, 422, "wings: Extra inputs"),
+        ({"vector": [0] * 8}, 422, "name"),
+        ({"name": "owl", "vector": ["0"] * 8}, 422, "vector.0: Input should be a valid number"),
+    ],
+)
+def test_classes_that_cannot_be_added(client, body, status, message):
+    data = client.path.read_bytes()
+    answer = client.post("/classes", json=body)
+    assert answer.status_code == status
+    assert message in answer.json()["detail"]
+    assert client.path.read_bytes() == data
+
+
+def test_there_is_a_limit_on_classes(client):
+    for number in range(4):
+        body = {"name": f"new {number}", "vector": [number] * 8}
+        assert client.post("/classes", json=body).status_code == 201
+    refused = client.post("/classes", json={"name": "one more", "vector": [9] * 8})
+    assert refused.status_code == 422
+    assert "20 classes, which is the limit" in refused.json()["detail"]
+
+
+def test_a_class_that_another_process_added_is_kept(client):
+    model = unseen.load(client.path)
+    larger = model.semantics.with_classes({"from elsewhere": np.ones(8)})
+    model.set_params(semantics=larger).save(client.path)
+    assert client.post("/classes", json={"name": "owl", "vector": [0.5] * 8}).status_code == 201
+    assert {"from elsewhere", "owl"} <= set(unseen.load(client.path).classes_.tolist())
+
+
+def test_a_broken_or_missing_model_file_is_told_and_the_service_goes_on(client):
+    client.path.write_bytes(b"nothing")
+    answer = client.post("/classes", json={"name": "owl", "vector": [0] * 8})
+    assert answer.status_code == 422
+    assert "model file" in answer.json()["detail"]
+    row = make_toy().X[:1].tolist()
+    assert client.post("/predict", json={"features": row}).status_code == 200
+
+
+def test_classes_may_be_integers(tmp_path):
+    toy = make_toy()
+    vectors = dict(enumerate(toy.semantics.values()))
+    y = np.array([int(name[-2:]) for name in toy.y])
+    model = ESZSL(vectors, candidates=[12, 13, 14]).fit(toy.X[toy.train], y[toy.train])
+    model.save(tmp_path / "m.safetensors")
+    with TestClient(Service(tmp_path / "m.safetensors").app) as client:
+        assert client.post("/classes", json={"name": 99, "vector": [1] * 8}).status_code == 201
+        assert client.post("/classes", json={"name": "99", "vector": [1] * 8}).status_code == 422
+        told = client.post("/predict", json={"features": toy.X[-3:].tolist()}).json()
+        assert told["classes"] == [12, 13, 14, 99]
+        assert set(told["labels"]) <= {12, 13, 14, 99}
+
+
+def test_requests_at_the_same_time_share_a_product(model_file):
+    service = Service(model_file, Limits(window=0.05))
+    X = make_toy().X
+    expected = unseen.load(model_file).predict(X).tolist()
+    barrier = threading.Barrier(16)
+
+    def ask(number):
+        barrier.wait()
+        rows = X[3 * number : 3 * number + 3].tolist()
+        return client.post("/predict", json={"features": rows}).json()["labels"]
+
+    with TestClient(service.app) as client, ThreadPoolExecutor(16) as pool:
+        for number, labels in enumerate(pool.map(ask, range(16))):
+            assert labels == expected[3 * number : 3 * number + 3]
+        counts = service.metrics.shared
+    assert sum(counts.counts[()]) < 16, "every request was scored alone"
+    assert counts.sums[()] == 16
+
+
+def test_more_requests_than_places():
+    """Two that are not answered yet take both places; health and metrics are told all the same."""
+
+    async def scene():
+        release, statuses = asyncio.Event(), []
+
+        async def slow(scope, receive, send):
+            if scope["path"] == "/predict":
+                await release.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        async def ask(path):
+            sent = []
+
+            async def receive():
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            async def send(message):
+                sent.append(message)
+
+            await gate({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
+            statuses.append(sent[0]["status"])
+            return sent[0]
+
+        gate = Gate(slow, Limits(concurrency=2), Metrics(), ["/predict"])
+        waiting = [asyncio.create_task(ask("/predict")) for _ in range(2)]
+        await asyncio.sleep(0)
+        refused = await ask("/predict")
+        await ask("/health")
+        await ask("/metrics")
+        release.set()
+        await asyncio.gather(*waiting)
+        await ask("/predict")
+        assert statuses == [503, 200, 200, 200, 200, 200]
+        assert (b"retry-after", b"1") in refused["headers"]
+
+    asyncio.run(scene())
+
+
+def test_token(model_file):
+    with TestClient(Service(model_file, token="a secret").app) as client:
+        for headers in (
+            {},
+            {"authorization": "Bearer wrong"},
+            {"authorization": "a secret"},
+            {"authorization": "Basic a secret"},
+            {"authorization": "Bearer a secret and more"},
+            {"authorization": "Bearer"},
+        ):
+            for path in ("/classes", "/metrics", "/openapi.json", "/nothing"):
+                refused = client.get(path, headers=headers)
+                assert refused.status_code == 401, (path, headers)
+                assert refused.headers["www-authenticate"] == "Bearer"
+        good = {"authorization": "bearer a secret"}
+        assert client.get("/classes", headers=good).status_code == 200
+        assert client.get("/health").status_code == 200
+        described = client.get("/openapi.json", headers=good).json()
+        assert described["security"] == [{"token": []}]
+        assert described["paths"]["/health"]["get"]["security"] == []
+
+
+def test_only_the_names_of_the_loopback_are_answered(model_file):
+    hosts = ("127.0.0.1", "localhost", "::1")
+    with TestClient(Service(model_file, hosts=hosts).app, base_url="http://localhost:9") as client:
+        assert client.get("/health").status_code == 200
+        assert client.get("/health", headers={"host": "[::1]:80"}).status_code == 200
+        refused = client.get("/classes", headers={"host": "evil.example"})
+        assert refused.status_code == 421
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("0.0.0.0", False), ("a.example", False)],
+)
+def test_loopback(host, loopback):
+    assert is_loopback(host) is loopback
+
+
+def test_beyond_the_loopback_a_token_is_required(model_file, monkeypatch, tmp_path):
+    monkeypatch.delenv("UNSEEN_TOKEN", raising=False)
+    runner = CliRunner()
+    refused = runner.invoke(command, ["serve", str(model_file), "--host", "0.0.0.0"])
+    assert "UNSEEN_TOKEN" in str(refused.exception)
+    (tmp_path / "token").write_text("\n")
+    empty = ["serve", str(model_file), "--host", "0.0.0.0", "--token-file", str(tmp_path / "token")]
+    assert "is empty" in str(runner.invoke(command, empty).exception)
+    nothing = runner.invoke(command, ["serve", str(tmp_path / "absent.safetensors")])
+    assert isinstance(nothing.exception, ModelFileError)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """A model of coloured pictures, with the backbone of the tests."""
+    folder = tmp_path_factory.mktemp("photographs")
+    seen = [name for name in COLOURS if name not in NOBODY_LABELLED]
+    write_pictures(folder / "seen", seen)
+    out = folder / "colours.safetensors"
+    arguments = ["fit", "--seen", folder / "seen", "--classes", write_attributes(folder / "c.csv")]
+    arguments += ["--backbone", "colours", "--method", "ESZSL", "--cache", folder / "cache"]
+    done = CliRunner().invoke(command, [str(a) for a in [*arguments, "--out", out]])
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def test_photographs_are_taken_where_the_backbone_is_there(photographs):
+    keeper = Keeper(photographs)
+    vision = Vision(photographs, keeper.origin, keeper.features)
+    with TestClient(Service(photographs, Limits(images=3), vision=vision).app) as client:
+        assert client.get("/health").json()["images"] is True
+        orange = picture(COLOURS["orange"])
+        raw = client.post("/predict", content=orange, headers={"content-type": "image/png"})
+        assert raw.status_code == 200, raw.text
+        both = [base64.b64encode(picture(COLOURS[c])).decode() for c in ("orange", "purple")]
+        told = client.post("/predict", json={"images": both}).json()
+        assert told["labels"] == ["orange", "purple"]
+        assert raw.json()["labels"] == ["orange"]
+        for images, message in (
+            (["***"], "Image 0 is not base64"),
+            ([base64.b64encode(b"no picture").decode()], "Image 0: it is no picture"),
+            ([both[0]] * 4, "send 1 to 3"),
+            ([], "send 1 to 3"),
+        ):
+            refused = client.post("/predict", json={"images": images})
+            assert refused.status_code == 422
+            assert message in refused.json()["detail"]
+        assert "image/*" in str(client.get("/openapi.json").json()["paths"]["/predict"])
+
+
+def test_numbers_that_overflow_are_told(tmp_path):
+    toy = make_toy()
+    model = PrototypeRidge(toy.semantics).fit(toy.X[toy.train], toy.y[toy.train])
+    model.save(tmp_path / "m.safetensors")
+    with TestClient(Service(tmp_path / "m.safetensors").app) as client:
+        answer = client.post("/predict", json={"features": [toy.X[0].tolist(), [1e308] * 20]})
+    assert answer.status_code == 422
+    assert "Row 1 has numbers so large" in answer.json()["detail"]
+
+
+def test_photographs_are_refused_where_it_is_not(client):
+    answer = client.post("/predict", content=b"x", headers={"content-type": "image/png"})
+    assert answer.status_code == 422
+    assert "takes no photographs" in answer.json()["detail"]
+
+
+def test_histogram_counts_what_is_below_each_bound():
+    histogram = Histogram("h", "what", (1, 2))
+    for value in (0.5, 1, 1.5, 9):
+        histogram.observe(value, path="/x")
+    assert histogram.lines() == [
+        'h_bucket{path="/x",le="1"} 2',
+        'h_bucket{path="/x",le="2"} 3',
+        'h_bucket{path="/x",le="+Inf"} 4',
+        'h_sum{path="/x"} 12',
+        'h_count{path="/x"} 4',
+    ]
+
+
+def test_limits_are_checked():
+    with pytest.raises(ValueError, match="'rows' must be at least 1"):
+        Limits(rows=0)
+
+
+def test_keeper_keeps_the_old_model_when_writing_fails(model_file, monkeypatch):
+    keeper = Keeper(model_file)
+    before = model_file.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        keeper.add(NewClass("owl", vector=[0.0] * 8))
+    assert "owl" not in keeper.classes
+    assert model_file.read_bytes() == before
+    assert [p.name for p in model_file.parent.iterdir()] == [model_file.name]

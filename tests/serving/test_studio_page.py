@@ -1,0 +1,208 @@
+"""The studio in a browser: from the first click to downloaded labels."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from live import live
+
+import unseen
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+
+SECOND = 1000
+LONG = 60 * SECOND
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with live("studio", "--no-open", "--port", "0", "--pace", "0.05") as running:
+        yield running
+        assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser, studio):
+    """A page that notes every request, and fails the test for one that leaves the machine."""
+    context = browser.new_context(
+        viewport={"width": 1180, "height": 860}, accept_downloads=True, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.set_default_timeout(LONG)
+    addresses, faults = [], []
+    page.on("request", lambda request: addresses.append(request.url))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(studio.url)
+    page.get_by_role("button", name="Learn").wait_for()
+    yield page
+    strange = [a for a in addresses if urlsplit(a).scheme in ("http", "https", "ws", "wss")]
+    strange = [a for a in strange if urlsplit(a).hostname != "127.0.0.1"]
+    assert strange == [], "a request left the machine"
+    assert faults == []
+    context.close()
+
+
+def _learn(page):
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("button", name="Labels (CSV)").first.wait_for()
+
+
+def _labels(page, tmp_path, place=0):
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Labels (CSV)").nth(place).click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["image"]: row for row in csv.DictReader(file)}
+
+
+def _status(page):
+    return page.get_by_role("status").first.inner_text()
+
+
+def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
+    """Nothing is typed: data and method are chosen, one label is put right, all is downloaded."""
+    seen = []
+    page.expose_function("note", lambda text: seen.append(text))
+    page.evaluate(
+        "new MutationObserver(() => note(document.querySelector('.status')?.textContent || ''))"
+        ".observe(document.body, {subtree: true, childList: true, characterData: true})"
+    )
+    _learn(page)
+    rounds = {text.split(" ")[1] for text in seen if text.startswith("Round")}
+    assert rounds >= {"1", "2", "3"}, "rounds are shown while it learns"
+    assert any("joined" in text for text in seen)
+    assert "10 of 10 classes covered" in _status(page)
+    before = _labels(page, tmp_path)
+    assert len(before) == 1797
+    assert {row["label"] for row in before.values()} == set("0123456789")
+
+    page.get_by_role("button", name="round 1").click()
+    page.locator(".status", has_text="Round 1").wait_for()
+    assert page.locator(".tile.joined").count() > 0
+    page.get_by_role("button", name="result").click()
+    page.locator(".status", has_text="Result").wait_for()
+
+    section = page.get_by_role("region", name="3", exact=True)
+    tile = section.locator(".tile").first
+    row = int(tile.get_attribute("data-row"))
+    tile.click()
+    page.get_by_role("heading", name="Which class is it?").wait_for()
+    page.locator(".choice").nth(1).click()
+    chip = page.locator(".chip")
+    chip.wait_for()
+    chosen = chip.inner_text()
+    assert chosen != "3"
+    assert _labels(page, tmp_path)[f"digit-{row:04}.png"]["label"] == chosen
+
+    page.get_by_role("button", name="Continue with 1 label of yours").click()
+    page.locator(".status", has_text="Round").wait_for()
+    page.locator(".status", has_text="Result").wait_for()
+    page.get_by_role("button", name="Labels (CSV)").wait_for()
+    own = page.get_by_role("region", name=chosen, exact=True).locator(f'.tile.yours[data-row="{row}"]')
+    own.wait_for()
+    after = _labels(page, tmp_path)[f"digit-{row:04}.png"]
+    assert (after["label"], float(after["confidence"])) == (chosen, 1.0)
+
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Model file").click()
+    waiting.value.save_as(tmp_path / "model.safetensors")
+    model = unseen.load(tmp_path / "model.safetensors")
+    assert type(model).__name__ == "SelfPacedPrototypes"
+    assert model.classes_.tolist() == list("0123456789")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Report (HTML)").click()
+    waiting.value.save_as(tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "corrected by hand" in report
+    assert "1797 photographs labelled" in report
+
+
+def test_two_methods_side_by_side(page, tmp_path):
+    page.get_by_label("Compare with").click()
+    page.get_by_role("option", name="ESZSL", exact=True).click()
+    _learn(page)
+    boards = [page.get_by_role("region", name=n, exact=True) for n in ("SelfPacedPrototypes", "ESZSL")]
+    left, right = (board.bounding_box() for board in boards)
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] < right["x"]
+    comparison = page.get_by_role("region", name="Comparison")
+    assert "They agree on" in comparison.inner_text()
+    assert comparison.locator(".tile").count() == 24
+    one, other = _labels(page, tmp_path, 0), _labels(page, tmp_path, 1)
+    differ = sum(one[name]["label"] != other[name]["label"] for name in one)
+    assert f"differ on {differ:,}" in comparison.inner_text()
+
+
+def test_by_keyboard_alone(page):
+    """Tab reaches everything, Enter presses it, Escape leaves the dialogue."""
+
+    def tab_to(selector, most=60):
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"Tab does not reach {selector}")
+
+    tab_to("button.q-btn")
+    assert page.evaluate("document.activeElement.innerText") == "Learn"
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Labels (CSV)").wait_for()
+    tab_to(".tile")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Which class is it?").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
+    tab_to(".tile")
+    page.keyboard.press("Enter")
+    tab_to(".choice")
+    page.keyboard.press("Enter")
+    page.locator(".chip").wait_for()
+
+
+def test_at_the_width_of_a_phone(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_label("Compare with").click()
+    page.get_by_role("option", name="ESZSL", exact=True).click()
+    _learn(page)
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1], "the page scrolls sideways"
+    boards = [page.get_by_role("region", name=n, exact=True) for n in ("SelfPacedPrototypes", "ESZSL")]
+    assert boards[0].bounding_box()["x"] == boards[1].bounding_box()["x"]
+    page.locator(".tile").first.click()
+    page.get_by_role("heading", name="Which class is it?").wait_for()
+    box = page.locator(".chooser").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert min(b.bounding_box()["height"] for b in page.locator(".choice").all()) >= 44
+
+
+def test_what_is_wrong_is_told_on_the_page(page):
+    page.get_by_label("A folder of photographs").click()
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("alert").wait_for()
+    assert "Name the folder" in page.get_by_role("alert").inner_text()
+    page.get_by_label("Labelled photographs").fill("/nowhere/at/all")
+    page.get_by_label("Or hold out classes").fill("fox")
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_text("/nowhere/at/all: no such folder").wait_for()
+
+
+def test_strangers_are_not_answered(studio):
+    assert httpx.get(studio.url, headers={"host": "evil.example"}).status_code == 400
+    for path in ("/picture/guess/0", "/picture/guess/..%2f..%2fetc%2fpasswd", "/picture/x/-1", "/docs"):
+        assert httpx.get(studio.url + path).status_code == 404
