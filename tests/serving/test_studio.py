@@ -1,0 +1,148 @@
+"""What the studio does, without its page."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
+
+import unseen
+from toys import make_toy
+from unseen.exceptions import DataError
+from unseen.semantics import ClassTable
+from unseen.serving.studio import drawn
+from unseen.serving.studio.learning import (
+    OFFERED,
+    Snapshot,
+    compare,
+    learn,
+    write_labels,
+    write_model,
+    write_page,
+)
+from unseen.serving.studio.material import Material, embedded, photographs
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """The toy, with a name for the picture of each row; there is no picture."""
+    toy = make_toy()
+    root = tmp_path_factory.mktemp("toy")
+    truth = [str(label) for label in toy.y[toy.unseen]]
+    return Material(
+        "toy",
+        "20 numbers",
+        toy.X[toy.train],
+        toy.y[toy.train],
+        toy.X[toy.unseen],
+        [root / f"{row}.png" for row in range(len(toy.unseen))],
+        root,
+        ClassTable.of(toy.semantics),
+        sorted(set(truth)),
+        truth,
+    )
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_every_method_learns_and_continues_from_corrections(material, name):
+    rounds = []
+    first = learn(material, name, on_round=lambda snapshot, classes: rounds.append(snapshot))
+    assert rounds == first.history
+    assert bool(rounds) == (first.rounds is not None)
+    truth = np.array(material.truth)
+    given = {row: material.candidates[(row + 1) % 4] for row in (0, 40, 80)}
+    again = learn(material, name, given, first)
+    found = np.array(again.classes)[again.result.labels]
+    assert {row: found[row] for row in given} == given
+    assert all(again.result.confidence[row] == 1 for row in given)
+    rest = np.setdiff1d(np.arange(len(truth)), list(given))
+    before = np.array(first.classes)[first.result.labels]
+    assert (found[rest] == before[rest]).mean() > 0.9, "three labels do not upset the others"
+    assert again.accuracy(material) == pytest.approx(
+        np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in material.candidates])
+    )
+
+
+def test_no_label_of_the_pool_reaches_a_fit(material):
+    """The truth may say anything: labels do not change."""
+    lies = Material(**{**vars(material), "truth": material.truth[::-1]})
+    for name in OFFERED[:2]:
+        one, other = learn(material, name), learn(lies, name)
+        np.testing.assert_array_equal(one.result.probabilities, other.result.probabilities)
+
+
+def test_snapshots_tell_who_joined():
+    first = Snapshot.after(None, 0, np.array([[0.9, 0.1], [0.45, 0.55], [0.3, 0.4]]))
+    assert first.joined.tolist() == [True, True, False]
+    second = Snapshot.after(first, 1, np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
+    assert second.joined.tolist() == [False, True, True]
+    assert (second.trusted, second.covered) == (3, 2)
+
+
+def test_comparison_puts_sure_differences_first(material):
+    one, other = learn(material, "SelfPacedPrototypes"), learn(material, "ESZSL")
+    found = compare(one, other)
+    differ = one.result.labels != other.result.labels
+    assert found.agreement == pytest.approx(1 - differ.mean())
+    assert sorted(found.rows) == np.flatnonzero(differ).tolist()
+    sure = np.minimum(one.result.confidence, other.result.confidence)[found.rows]
+    assert (np.diff(sure) <= 0).all()
+
+
+def test_downloads(material, tmp_path):
+    outcome = learn(material, "TASTE").with_labels({5: material.candidates[0]})
+    with write_labels(outcome, material, tmp_path).open(newline="", encoding="utf-8") as file:
+        rows = {row["image"]: row for row in csv.DictReader(file)}
+    assert len(rows) == len(material.pool)
+    assert (rows["5.png"]["label"], rows["5.png"]["confidence"]) == (material.candidates[0], "1.0000")
+    model = unseen.load(write_model(outcome, material, tmp_path))
+    assert model.classes_.tolist() == material.candidates
+    page = write_page(outcome, material, tmp_path).read_text(encoding="utf-8")
+    assert "corrected by hand" in page
+
+
+def test_names_are_escaped_on_the_page(material):
+    names = ['<b onclick="x">', *material.candidates[1:]]
+    snapshot = Snapshot.after(None, 0, np.eye(4)[np.arange(len(material.pool)) % 4])
+    html = drawn.classes_html(material, snapshot, names, {0: names[0]}, frozenset(), True)
+    assert "<b" not in html
+    assert html.count('class="tile yours"') == 1
+    assert html.count('class="tile') == 4 * drawn.TILES
+
+
+def test_embedded_data(tmp_path):
+    data = embedded(tmp_path)
+    assert len(data.pool) == len(data.paths) == len(data.truth) == 1797
+    assert data.candidates == list("0123456789")
+    assert all(path.stat().st_size for path in data.paths[::100])
+    assert not set(data.y.tolist()) & set(data.candidates)
+
+
+def test_photographs_in_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    seen = [name for name in COLOURS if name not in NOBODY_LABELLED]
+    write_pictures(tmp_path / "seen", seen)
+    write_pictures(tmp_path / "new", NOBODY_LABELLED)
+    table = write_attributes(tmp_path / "classes.csv")
+    told = []
+    data = photographs(
+        tmp_path / "seen",
+        tmp_path / "new",
+        table,
+        backbone="colours",
+        on_progress=lambda done, total: told.append((done, total)),
+    )
+    assert told[-1] == (66, 66)
+    assert sorted(data.candidates) == sorted(NOBODY_LABELLED)
+    assert data.truth == []
+    outcome = learn(data, "ESZSL")
+    assert outcome.accuracy(data) is None
+    rows = outcome.labels(data).answers
+    assert np.mean([row.image.startswith(row.label) for row in rows]) > 0.6
+    assert unseen.load(write_model(outcome, data, tmp_path)).origin_["backbone"] == "colours"
+    trial = photographs(tmp_path / "seen", None, table, held_out="red,blue", backbone="colours")
+    assert sorted(set(trial.truth)) == ["blue", "red"]
+    with pytest.raises(DataError, match="no such folder"):
+        photographs(tmp_path / "absent", None, table, held_out="red")
