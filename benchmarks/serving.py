@@ -125,7 +125,8 @@ def main() -> None:
                 shown = found[name]
                 print(
                     f"{name:20} {shown['a second']:8.0f} requests/s   "
-                    f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   {shown['statuses']}"
+                    f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   "
+                    f"{shown['statuses']}"
                 )
         finally:
             for process in (service, bare):
