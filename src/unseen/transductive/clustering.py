@@ -31,9 +31,8 @@ class SemiSupervisedClustering(PointClassifier):
     - z are features whitened by the within-class covariance of the seen classes; ``shrinkage=None``
       gives the paper's plain features.
     - The start is the inductive ridge regression; the paper's start is not verified.
-    - D has an intercept. γ is in units of the mean eigenvalue of the semantic scatter of the round, λ
-      in units that give the pool as much weight a row as labelled rows. Both are fixed, chosen on seen
-      classes.
+    - D has an intercept. γ is in units of the mean eigenvalue of a round's semantic scatter; λ = 1
+      gives a row of the pool the weight of a labelled row. Both are fixed, chosen on seen classes.
 
     Parameters
     ----------
