@@ -5,7 +5,9 @@
 In the same run, by turns: the service; an endpoint whose body FastAPI reads into a Pydantic model, the
 usual way to write one; and one that calls ``json.loads`` and nothing else. Clients live in one other
 process with raw sockets, each of which sends its next request when the last is answered. Reported are
-requests a second, the 50th and 99th percentile, and the statuses; no error other than 503 is permitted.
+requests a second, the 50th and 99th percentile, the statuses, and the processor time that the server
+spent on each request (clients share the machine, and would hide a slow server). No error other than 503
+is permitted.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +80,7 @@ async def client(
     writer.close()
 
 
-async def measure(port: int, path: str, body: bytes, clients: int, seconds: float) -> dict[str, object]:
+async def measure(port: int, path: str, body: bytes, clients: int, seconds: float) -> dict[str, Any]:
     """Return throughput, percentiles and statuses."""
     head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
@@ -90,6 +93,15 @@ async def measure(port: int, path: str, body: bytes, clients: int, seconds: floa
     took = time.perf_counter() - begin
     p50, p99 = np.percentile(times, [50, 99])
     return {"a second": len(times) / took, "p50": p50, "p99": p99, "statuses": dict(statuses)}
+
+
+def processor_seconds(process: subprocess.Popen[str]) -> float:
+    """Return the processor time of a process so far (Linux); NaN elsewhere."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():
+        return float("nan")
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -121,12 +133,20 @@ def main() -> None:
                 ("bare, json.loads", bare_port, "/plain"),
             ):
                 asyncio.run(measure(where, route, body, 10, 1.0))  # warm
-                found[name] = asyncio.run(measure(where, route, body, options.clients, options.seconds))
-                shown = found[name]
+                server = service if where == port else bare
+                before = processor_seconds(server)
+                shown = asyncio.run(measure(where, route, body, options.clients, options.seconds))
+                spent = processor_seconds(server) - before
+                shown["processor"] = spent / sum(shown["statuses"].values())
+                found[name] = shown
                 print(
                     f"{name:20} {shown['a second']:8.0f} requests/s   "
                     f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   "
+<<<<<<< HEAD
                     f"{shown['statuses']}"
+=======
+                    f"{1000 * shown['processor']:.2f} ms of processor each   {shown['statuses']}"
+>>>>>>> serve
                 )
         finally:
             for process in (service, bare):
@@ -134,7 +154,11 @@ def main() -> None:
                 process.wait()
     ours = found["service"]["a second"]
     for name in list(found)[1:]:
-        print(f"service / {name}: {ours / found[name]['a second']:.2f}")
+        cost = found[name]["processor"] / found["service"]["processor"]
+        print(
+            f"service / {name}: {ours / found[name]['a second']:.2f} in requests a second, "
+            f"{cost:.2f} in requests a second of the server's processor"
+        )
     wrong = set(found["service"]["statuses"]) - {200, 503}
     if wrong:
         raise SystemExit(f"errors other than 503: {wrong}")

@@ -186,7 +186,7 @@ class Board:
 
 _LEGEND = (
     '<i class="share"></i>share trusted <i></i>mean confidence <i class="joined"></i>joined this round '
-    '<i class="unsure"></i>below one half'
+    '<i class="unsure"></i>unsure'
 )
 
 
