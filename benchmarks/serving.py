@@ -142,11 +142,7 @@ def main() -> None:
                 print(
                     f"{name:20} {shown['a second']:8.0f} requests/s   "
                     f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   "
-<<<<<<< HEAD
-                    f"{shown['statuses']}"
-=======
                     f"{1000 * shown['processor']:.2f} ms of processor each   {shown['statuses']}"
->>>>>>> serve
                 )
         finally:
             for process in (service, bare):
