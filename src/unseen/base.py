@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 
 UNLABELLED = -1
 
-CALIBRATED = 100
+CALIBRATED = 30
 """Rows a class on which a temperature is fitted where no class could be held out."""
 
 
@@ -78,11 +78,16 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Codes]:
 
 
 def labelled_rows(X: Array, codes: Codes, weights: Array | None) -> Rows:
-    """Leave the unlabelled rows out; nothing is copied where there are none."""
-    labelled = codes != UNLABELLED
-    if labelled.all():
-        return Rows(X, codes, weights)
-    return Rows(X[labelled], codes[labelled], None if weights is None else weights[labelled])
+    """Leave the unlabelled rows out; nothing is copied where the others stand together."""
+    return Rows(X, codes, weights).take(run_of(codes != UNLABELLED))
+
+
+def run_of(mask: npt.NDArray[np.bool_]) -> Array | slice:
+    """Return what selects the marked rows: a slice where they stand together, or their places."""
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 def _is_missing(value: object) -> bool:

@@ -151,18 +151,17 @@ def choose(
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
-    sums = []
+    sums: list[Sums] = []
+    total: Sums | None = None
     for part in parts:
-        own = rows.of_classes(part)
-        sums.append(Sums.of(own._replace(codes=part[own.codes]), classes, width))
-    total = sums[0]
-    for more in sums[1:]:
-        total = total + more
-
-    folded = [
-        _Fold.of((rows if held is None else held).of_classes(part), part, total, own, A, C)
-        for part, own in zip(parts, sums, strict=True)
-    ]
+        rows_of_part = rows.of_classes(part)
+        own = Sums.of(rows_of_part._replace(codes=part[rows_of_part.codes]), classes, width)
+        total = own if total is None else total + own
+        # Kept for each fold in the precision of the rows: p × p is large.
+        sums.append(replace(own, moments=own.moments.astype(rows.X.dtype)))
+    assert total is not None
+    judged = rows if held is None else held
+    folded = [_Fold.of(judged.of_classes(part), part, total, sums.pop(0), A, C) for part in parts]
     accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
     return Choice(

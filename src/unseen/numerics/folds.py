@@ -18,11 +18,15 @@ class Rows(NamedTuple):
     codes: Codes
     weights: Array | None = None
 
+    def take(self, index: Array | slice) -> Rows:
+        """Return these rows; a slice copies nothing."""
+        weights = None if self.weights is None else self.weights[index]
+        return Rows(self.X[index], self.codes[index], weights)
+
     def of_classes(self, classes: Codes) -> Rows:
         """Return the rows of these classes, coded by their place among them."""
-        rows = np.flatnonzero(np.isin(self.codes, classes))
-        weights = None if self.weights is None else self.weights[rows]
-        return Rows(self.X[rows], np.searchsorted(classes, self.codes[rows]), weights)
+        own = self.take(np.flatnonzero(np.isin(self.codes, classes)))
+        return own._replace(codes=np.searchsorted(classes, own.codes))
 
     def thinned(self, most: int) -> Rows:
         """Return at most ``most`` rows of each class, evenly spread over those it has."""
@@ -31,8 +35,7 @@ class Rows(NamedTuple):
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         stride = np.maximum(counts // most, 1)[self.codes[order]]
         kept = np.sort(order[(rank % stride == 0) & (rank < most * stride)])
-        weights = None if self.weights is None else self.weights[kept]
-        return Rows(self.X[kept], self.codes[kept], weights)
+        return self if len(kept) == len(self.X) else self.take(kept)
 
     def share(self, share: float, rng: np.random.Generator) -> Rows:
         """Return this share of the rows, drawn class by class so that none is left empty."""
@@ -40,9 +43,7 @@ class Rows(NamedTuple):
         for k in range(int(self.codes.max()) + 1):
             own = np.flatnonzero(self.codes == k)
             chosen.append(rng.permutation(own)[: max(1, round(share * len(own)))])
-        kept = np.sort(np.concatenate(chosen))
-        weights = None if self.weights is None else self.weights[kept]
-        return Rows(self.X[kept], self.codes[kept], weights)
+        return self.take(np.sort(np.concatenate(chosen)))
 
 
 def class_folds(classes: int, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows
+from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows, run_of
 from unseen.exceptions import AdaptationWarning
 from unseen.numerics.folds import Rows
 from unseen.numerics.judge import Judgement, judge
@@ -72,7 +72,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     def _fit_transductive(self, X: Any, y: Any, sample_weight: Any, compress: Compress | None) -> Self:
         X, codes, weights = self._read(X, y, sample_weight)
         labelled = codes != UNLABELLED
-        split = Split(labelled_rows(X, codes, weights), X[~labelled], labelled)
+        split = Split(labelled_rows(X, codes, weights), X[run_of(~labelled)], labelled)
         candidates, vectors = self._resolve()
         first_round = self._fit_split(split, candidates, vectors, compress)
         self._note(split, candidates, vectors, first_round)

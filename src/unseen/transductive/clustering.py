@@ -105,8 +105,10 @@ class SemiSupervisedClustering(PointClassifier):
             points = points.copy()
             points[free] = self._map(problem.vectors[free])
             before, labels = labels, problem.labels(points)
-            own = points[labels].astype(float)
-            error = squares - 2 * float(np.einsum("ij,ij->", problem.Z, own)) + float((own**2).sum())
+            totals = class_sums(problem.Z, labels, L)
+            lengths = np.einsum("ij,ij->i", points, points, dtype=float)
+            own = float(class_weights(labels, L) @ lengths)
+            error = squares - 2 * float(np.vdot(totals.T, points)) + own
             self._note_round(before, labels, None, error / len(labels))
             if (before == labels).all():
                 break

@@ -23,9 +23,6 @@ from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
 
-CALIBRATED = 20
-"""Rows of each seen class on which the temperature is fitted."""
-
 
 @dataclass(frozen=True)
 class PoolProblem:
@@ -107,12 +104,15 @@ class PointClassifier(TransductiveClassifier):
         first_round = np.zeros(len(split.pool), dtype=np.intp)
         self._first_round = first_round
         if len(split.pool) and self.rounds and (own < 0).any() and len(own) > 1:
-            Z = self._space(split.pool)
             counts = statistics.counts
+            del statistics  # p × p: the room is needed for the pool
+            Z = self._space(split.pool)
             problem = PoolProblem(Z, start, own < 0, vectors, self._seen_points, counts, seen)
+            del Z
             self.points_ = self._move(problem).astype(X.dtype)
+            del problem
         del self._first_round
-        self._calibrate(split.rows.thinned(CALIBRATED), seen)
+        self._calibrate(split.rows, seen)
         return first_round
 
     def _note_round(

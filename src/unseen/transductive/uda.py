@@ -119,12 +119,19 @@ class UDA(PointClassifier):
             moved = points.copy()
             moved[free] = A @ atoms + offset
             before, labels, points = labels, problem.labels(moved), moved
-            error = float(((rows - Y @ atoms) ** 2).sum() / max(float((rows**2).sum()), 1e-300))
-            self._note_round(before, labels, taught, error)
+            self._note_round(before, labels, taught, _error(rows, Y, atoms))
             if (before == labels).all():
                 break
         self._map = PrototypeMap(atoms.T, offset - center @ atoms, self._map.ridge)
         return points
+
+
+def _error(rows: Array, codes: Array, atoms: Array) -> float:
+    """Return ‖rows − codes·atoms‖² as a share of ‖rows‖², by products of the small matrices."""
+    whole = float(np.einsum("ij,ij->", rows, rows, dtype=float))
+    across = float(np.vdot(rows.T @ codes.astype(rows.dtype), atoms.T))
+    code = float(np.vdot(codes.T @ codes, atoms @ atoms.T))
+    return max(whole - 2 * across + code, 0.0) / max(whole, 1e-300)
 
 
 def _weights(Z: Array, points: Array) -> Array:
