@@ -21,6 +21,7 @@ PAGES = [
         "CONTRIBUTING.md",
         "docs/index.md",
         "docs/guide/estimators.md",
+        "docs/guide/choosing.md",
         "docs/guide/experiments.md",
         "docs/guide/photographs.md",
         "docs/guide/command-line.md",

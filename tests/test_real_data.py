@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import unseen
 from unseen import ASTE, ESZSL, TASTE, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_xlsa17
 
@@ -15,6 +16,11 @@ CUB = (
     Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
     / "xlsa17"
     / "CUB"
+)
+
+SYSTEMS = (
+    *("ALE", "CMT", "DAP", "DeViSE", "HAT", "IAP", "JLSE", "KDICA", "LatEm", "MetricZSL", "SAE", "SSE"),
+    "SynC",
 )
 
 pytestmark = pytest.mark.skipif(not CUB.exists(), reason=f"needs {CUB}")
@@ -62,3 +68,26 @@ def test_taste_gains_from_the_unlabelled_rows(cub: ZeroShotDataset, aste: ASTE) 
     assert accuracy(taste, cub) >= accuracy(aste, cub) + 8
     assert taste.relative_gap_ <= 1e-3
     assert all(r.classes_covered == 50 for r in taste.history_)
+
+
+def system(name: str, data: ZeroShotDataset) -> float:
+    """The accuracy of a method with nothing but ``semantics``."""
+    model = getattr(unseen, name)(data.semantics)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    return accuracy(model.fit(data.X[data.train], data.y[data.train]), data)
+
+
+def test_a_bilinear_system_is_well_above_dap(cub: ZeroShotDataset) -> None:
+    dap, ale = system("DAP", cub), system("ALE", cub)
+    assert dap >= 30
+    assert ale >= dap + 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_reaches_its_floor(name: str, cub: ZeroShotDataset) -> None:
+    assert system(name, cub) >= 30  # chance is 2
+    folder = CUB.parent / "AWA1"
+    if folder.exists():
+        assert system(name, load_xlsa17(folder, split="SS")) >= 25  # chance is 10

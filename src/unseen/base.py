@@ -36,6 +36,9 @@ Array = npt.NDArray[Any]
 
 UNLABELLED = -1
 
+CALIBRATED = 100
+"""Rows a class on which a temperature is fitted where no class could be held out."""
+
 
 def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Codes]:
     """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
@@ -334,7 +337,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
         """Keep the temperature that folds gave, or fit one on the training rows."""
         if temperature is None:
-            X, codes, weights = rows
+            X, codes, weights = rows.thinned(CALIBRATED)
             scores = self._scores(X, vectors)
             temperature = fit_temperature(scores, codes, len(vectors), weights)
             self.calibration_ = "training rows among the seen classes: optimistic"

@@ -35,7 +35,7 @@ def fit(
     With --unlabelled, methods that can learn from those photographs as well. The file holds numbers and
     names, never code; unseen predict uses it, and unseen add-class enlarges it.
     """
-    from unseen import features, labelling
+    from unseen import labelling
 
     task = labelling.prepare(
         seen,
@@ -45,12 +45,7 @@ def fit(
         weight=word_weight,
         candidates=candidates,
     )
-    if not as_json:
-        shown.print_separation(task.separation)
-        shown.print_notes(task.notes)
-    network = features.backbone(backbone, weights)
-    with features.FeatureStore(cache) as store, shown.extracting() as on_progress:
-        fitted = labelling.fit(task, network, store, method, seed, on_progress=on_progress)
+    fitted, network = shown.learned(task, backbone, weights, cache, method, seed, quiet=as_json)
     labelling.save_model(out, task, fitted, network)
     told = {
         "command": "unseen fit",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,7 +47,7 @@ def label(
     or just its name. Writes image, label, confidence, runner-up and the round that first trusted the
     label; the least sure come first. Killed and started again, it goes on where it was.
     """
-    from unseen import features, labelling
+    from unseen import labelling
 
     if unlabelled is None and not hold_out:
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")
@@ -61,12 +60,7 @@ def label(
         weight=word_weight,
         candidates=candidates,
     )
-    if not as_json:
-        shown.print_separation(task.separation)
-        shown.print_notes(task.notes)
-    network = features.backbone(backbone, weights)
-    with features.FeatureStore(cache) as store, shown.extracting() as on_progress:
-        fitted = labelling.fit(task, network, store, method, seed, on_progress=on_progress)
+    fitted, network = shown.learned(task, backbone, weights, cache, method, seed, quiet=as_json)
     labels = labelling.label(task, fitted)
     labels.write(out)
     if report is not None:
@@ -187,7 +181,7 @@ def extract(
             f"{found.computed} computed now, {found.reused} known"
         )
         if out.suffix.lower() == ".npz":
-            typer.echo(f"read it with: numpy.load({shlex.quote(str(out))})['X'], ['y'] and ['images']")
+            typer.echo(f"read it with: numpy.load({str(out)!r}), which has X, y and images")
     if strict and found.broken:
         raise typer.Exit(shown.SKIPPED)
 

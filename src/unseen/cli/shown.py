@@ -87,9 +87,33 @@ Strict = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
+def learned(
+    task: Any,
+    backbone: str,
+    weights: Path | None,
+    cache: Path | None,
+    method: str,
+    seed: int | None,
+    quiet: bool,
+) -> tuple[Any, Any]:
+    """Say how good the descriptions are, extract features, fit; return the model and the backbone."""
+    from unseen import features, labelling
+
+    if not quiet:
+        print_separation(task.separation)
+        print_notes(task.notes)
+    network = features.backbone(backbone, weights)
+    with features.FeatureStore(cache) as store, extracting("learning") as on_progress:
+        fitted = labelling.fit(task, network, store, method, seed, on_progress=on_progress)
+    return fitted, network
+
+
 @contextmanager
-def extracting(what: str = "photographs") -> Iterator[Any]:
-    """Show a bar on a terminal; give a callable for the extraction's progress."""
+def extracting(then: str = "photographs") -> Iterator[Any]:
+    """Show a bar on a terminal; give a callable for the extraction's progress.
+
+    ``then`` is what the bar says when all photographs are done.
+    """
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -103,7 +127,7 @@ def extracting(what: str = "photographs") -> Iterator[Any]:
     quiet = logging.getLogger("unseen.features")
     before, quiet.level = quiet.level, logging.ERROR  # skipped pictures are told at the end
     with bar:
-        task = bar.add_task(what, total=None, note="")
+        task = bar.add_task("photographs", total=None, note="")
 
         def show(progress: Any) -> None:
             parts = [f"{progress.reused} known"] * bool(progress.reused)
@@ -111,7 +135,7 @@ def extracting(what: str = "photographs") -> Iterator[Any]:
             note = ", ".join(parts)
             bar.update(task, total=progress.total, completed=progress.done, note=note)
             if progress.done == progress.total:
-                bar.update(task, description="learning", total=None, note="")
+                bar.update(task, description=then)
 
         try:
             yield show

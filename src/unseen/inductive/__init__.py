@@ -1,8 +1,39 @@
 """Inductive methods: they learn from labelled rows alone. One paper, one file."""
 
+from unseen.inductive.ale import ALE
 from unseen.inductive.aste import ASTE
+from unseen.inductive.cmt import CMT
+from unseen.inductive.dap import DAP
+from unseen.inductive.devise import DeViSE
 from unseen.inductive.eszsl import ESZSL
+from unseen.inductive.hat import HAT
+from unseen.inductive.iap import IAP
+from unseen.inductive.jlse import JLSE
+from unseen.inductive.kdica import KDICA
+from unseen.inductive.latem import LatEm
+from unseen.inductive.metric_zsl import MetricZSL
 from unseen.inductive.prototype_ridge import PrototypeRidge
+from unseen.inductive.sae import SAE
 from unseen.inductive.sje import SJE
+from unseen.inductive.sse import SSE
+from unseen.inductive.sync import SynC
 
-__all__ = ["ASTE", "ESZSL", "SJE", "PrototypeRidge"]
+__all__ = [
+    "ALE",
+    "ASTE",
+    "CMT",
+    "DAP",
+    "ESZSL",
+    "HAT",
+    "IAP",
+    "JLSE",
+    "KDICA",
+    "SAE",
+    "SJE",
+    "SSE",
+    "DeViSE",
+    "LatEm",
+    "MetricZSL",
+    "PrototypeRidge",
+    "SynC",
+]

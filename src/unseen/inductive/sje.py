@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import repeat
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span
-from unseen.numerics.folds import Rows
+from unseen.inductive.ranking import RankingClassifier
 from unseen.numerics.losses import structured_hinge
-from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
+from unseen.numerics.rows import Codes
 
 Array = npt.NDArray[Any]
 
 
-class SJE(BilinearClassifier):
+class SJE(RankingClassifier):
     """A bilinear score learned with the structured hinge, by stochastic descent.
 
         min over V  Σₙ maxₖ [ margin·1(k ≠ yₙ) + xₙᵀVaₖ − xₙᵀVaᵧₙ ]
@@ -59,43 +53,7 @@ class SJE(BilinearClassifier):
     array(['cat'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
-        learning_rate: float = 1.0,
-        margin: float = 1.0,
-        epochs: int = 5,
-        batch_size: int = 50,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(semantics, candidates)
-        self.learning_rate = learning_rate
-        self.margin = margin
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+    _centred = False
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        (X, codes, weights), _, basis = in_own_span(rows, None)
-        coordinates, E = semantic_coordinates(vectors.T)
-        # Few rows (visual patterns) still get enough steps for the mean iterate to settle.
-        steps = max(self.epochs * len(X) // self.batch_size, 50 * self.epochs)
-        _, V = descend(
-            X,
-            codes,
-            coordinates,
-            partial(structured_hinge, margin=self.margin),
-            np.zeros((X.shape[1], len(coordinates)), dtype=X.dtype),
-            repeat(self.learning_rate / lipschitz(X, coordinates), steps),
-            batch=self.batch_size,
-            random=np.random.default_rng(seed),
-            weights=weights,
-        )
-        V = V @ E.T
-        self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
-        self._calibrate(rows, vectors)
-
-    def _label_embedding(self, X: Any) -> Array:
-        return self.predict_proba(X)
+    def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
+        return structured_hinge(scores, codes, self.margin)

@@ -17,6 +17,7 @@ from scipy import linalg
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
+from unseen.numerics.positive import solver
 from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
 
@@ -158,64 +159,57 @@ def choose(
     for more in sums[1:]:
         total = total + more
 
-    def fold(f: int) -> _Fold:
-        judged = (rows if held is None else held).of_classes(parts[f])
-        return _Fold.of(judged, parts[f], total, sums[f], A)
-
-    accuracy = np.mean([fold(f).accuracies(C, mu) for f in range(len(parts))], axis=0)
+    folded = [
+        _Fold.of((rows if held is None else held).of_classes(part), part, total, own, A, C)
+        for part, own in zip(parts, sums, strict=True)
+    ]
+    accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
-    log_temperature = np.mean([fold(f).log_temperature(C, i, mu, j) for f in range(len(parts))])
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(log_temperature)),
+        float(np.exp(np.mean([fold.log_temperature(i, mu, j) for fold in folded]))),
         total,
     )
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """Held-out rows with the training sums of all other classes."""
+    """Held-out rows under the ridges that all other classes give."""
 
-    held: Rows
-    train: Sums
+    codes: Codes
+    weights: Array | None
+    embedded: list[Array]
+    """For each value of C, X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""
     seen: Array
     unseen: Array
 
     @classmethod
-    def of(cls, held: Rows, part: Codes, total: Sums, own: Sums, A: Array) -> _Fold:
+    def of(cls, held: Rows, part: Codes, total: Sums, own: Sums, A: Array, C: Path) -> _Fold:
+        """Take the held-out classes away from the total."""
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        return cls(held, total.without(own, kept), A[:, kept], A[:, part])
-
-    def accuracies(self, C: Path, mu: Path) -> Array:
-        """Return the per-class accuracy on the held-out classes for each pair of values."""
-        out = np.empty((len(C.values), len(mu.values)))
+        train = total.without(own, kept)
+        embedded = []
         for i in range(len(C.values)):
-            partial = self._embed(C.at(i, 2 * self.train.scale))
-            for j in range(len(mu.values)):
-                scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
-                _, codes, weights = self.held
-                hits = scores.argmax(axis=1) == codes
-                classes = self.unseen.shape[1]
-                out[i, j] = np.nanmean(per_class_accuracy(codes, hits, classes, weights))
+            half = solver(regularised(train.moments, C.at(i, 2 * train.scale)))(2 * train.labels)
+            embedded.append(np.asarray(held.X @ half.astype(held.X.dtype)))
+        return cls(held.codes, held.weights, embedded, A[:, kept], A[:, part])
+
+    def accuracies(self, mu: Path) -> Array:
+        """Return the per-class accuracy on the held-out classes for each pair of values."""
+        out = np.empty((len(self.embedded), len(mu.values)))
+        for i, j in np.ndindex(out.shape):
+            hits = self._scores(i, mu, j).argmax(axis=1) == self.codes
+            classes = self.unseen.shape[1]
+            out[i, j] = np.nanmean(per_class_accuracy(self.codes, hits, classes, self.weights))
         return out
 
-    def log_temperature(self, C: Path, i: int, mu: Path, j: int) -> float:
+    def log_temperature(self, i: int, mu: Path, j: int) -> float:
         """Return the log-temperature of the held-out rows."""
-        partial = self._embed(C.at(i, 2 * self.train.scale))
-        scores = self._scores(partial, mu.at(j, semantic_scale(self.seen)))
-        _, codes, weights = self.held
-        classes = self.unseen.shape[1]
-        return float(np.log(fit_temperature(scores, codes, classes, weights)))
+        scores = self._scores(i, mu, j)
+        return float(np.log(fit_temperature(scores, self.codes, self.unseen.shape[1], self.weights)))
 
-    def _embed(self, C: float) -> Array:
-        """Return X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""
-        G = regularised(self.train.moments, C)
-        half = linalg.solve(G, 2 * self.train.labels, assume_a="pos", overwrite_a=True)
-        X = self.held.X
-        return np.asarray(X @ half.astype(X.dtype))
-
-    def _scores(self, partial: Array, mu: float) -> Array:
-        H = semantic_ridge(self.seen, mu)
+    def _scores(self, i: int, mu: Path, j: int) -> Array:
+        H = semantic_ridge(self.seen, mu.at(j, semantic_scale(self.seen)))
         right = self.seen.T @ linalg.solve(H, self.unseen, assume_a="pos")
-        return np.asarray(partial @ right.astype(partial.dtype))
+        return np.asarray(self.embedded[i] @ right.astype(self.embedded[i].dtype))

@@ -13,7 +13,13 @@ import numpy.typing as npt
 from sklearn.utils.extmath import randomized_svd
 
 from unseen.numerics.folds import Rows
-from unseen.numerics.rehearsal import FEWEST_TO_REHEARSE, observe, rehearse, seen_model
+from unseen.numerics.rehearsal import (
+    FEWEST_TO_REHEARSE,
+    STRICT_DEVIATIONS,
+    observe,
+    rehearse,
+    seen_model,
+)
 from unseen.numerics.rows import class_sums, class_weights, gram
 from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 
@@ -82,6 +88,6 @@ def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | N
     report = rehearse(some, seen, moments, None, L, len(pool), REHEARSALS)
     prior = model.prior(vectors, np.full(L, -1), False)
     evenness, shift = observe(model.whitening(Z), prior, report)
-    advice = report.verdict(evenness, shift, True)
+    advice = report.verdict(evenness, shift, True, STRICT_DEVIATIONS)
     adapt = advice.adapt and advice.alarm is None
     return Judgement(adapt, advice.alarm, evenness, report.least_evenness)

@@ -36,6 +36,13 @@ def lipschitz(X: Array, A: Array, ridge: float = 0.0, sample: int = 512) -> floa
     return max(mean_square * largest, np.finfo(float).tiny)
 
 
+def latent_scores(X: Array, V: Array, A: Array) -> tuple[Array, Codes]:
+    """Return max over i of xᵀVᵢa for each row and class, and the piece i that attains it."""
+    scores = np.einsum("inr,rk->ink", X @ V, A, optimize=True)
+    best: Codes = scores.argmax(axis=0)
+    return np.take_along_axis(scores, best[None], axis=0)[0], best
+
+
 def descend(
     X: Array,
     codes: Codes,
@@ -59,7 +66,8 @@ def descend(
         Semantics of the classes that ``codes`` point at.
     loss : callable
         (scores, codes) → (costs, subgradients).
-    V : array of shape (p, r)
+    V : array of shape (p, r) or (pieces, p, r)
+        One map, with the score xᵀVa; or several, with the score max over i of xᵀVᵢa (LatEm).
     batch : int
         Rows drawn, with replacement and by weight, for a step.
     decay : array of shape (r,) or float
@@ -73,13 +81,27 @@ def descend(
     mean = np.zeros_like(V)
     decay = np.asarray(decay, dtype=dtype)
     chance = None if weights is None else weights / weights.sum()
+    pull = _pull if V.ndim == 2 else _latent_pull
     done = 0
     for done, step in enumerate(steps, start=1):
         rows = random.choice(len(X), size=min(batch, len(X)), p=chance)
-        block = X[rows]
-        embedded = block @ V
-        _, gradient = loss(embedded @ A, codes[rows])
-        pull = block.T @ (gradient.astype(dtype) @ A.T + dtype.type(2 * ridge) * embedded)
-        V -= dtype.type(step) * (pull / dtype.type(len(rows)) + V * decay)
+        gradient = pull(X[rows], codes[rows], A, loss, V, dtype.type(2 * ridge))
+        V -= dtype.type(step) * (gradient / dtype.type(len(rows)) + V * decay)
         mean += (V - mean) / done
     return V, (mean if done else V)
+
+
+def _pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: Any) -> Array:
+    """Return the summed gradient of a batch with respect to one map."""
+    embedded = block @ V
+    _, gradient = loss(embedded @ A, codes)
+    return np.asarray(block.T @ (gradient.astype(V.dtype) @ A.T + ridge * embedded))
+
+
+def _latent_pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: Any) -> Array:
+    """Return the summed gradient: each score teaches the piece that attained it."""
+    scores, best = latent_scores(block, V, A)
+    _, gradient = loss(scores, codes)
+    own = np.arange(len(V))[:, None, None] == best
+    taught = (own * gradient.astype(V.dtype)) @ A.T + ridge * (block @ V)
+    return np.asarray(block.T @ taught)

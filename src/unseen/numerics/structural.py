@@ -21,7 +21,6 @@ exact line search, and solves again. Only p × K sums are kept, never α. The du
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +29,10 @@ import numpy.typing as npt
 from scipy import linalg
 
 from unseen.numerics.losses import adaptive_structural_cost
+from unseen.numerics.positive import Solve, rough_solver, solver
 from unseen.numerics.rows import Codes, blocks, class_sums, class_weights, predicted_sums
 
 Array = npt.NDArray[Any]
-Solve = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -98,14 +97,8 @@ def regularised(second_moments: Array, C: float, metric: Array | None = None) ->
 
 def one_domain(G: Array, H: Array) -> Solve:
     """Return the map R → V with G V H = R."""
-    left = linalg.cho_factor(G, check_finite=False)
-    right = linalg.cho_factor(H, check_finite=False)
-
-    def solve(R: Array) -> Array:
-        half = linalg.cho_solve(left, R, check_finite=False)
-        return np.asarray(linalg.cho_solve(right, half.T, check_finite=False).T)
-
-    return solve
+    left, right = solver(G), solver(H)
+    return lambda R: right(left(R).T).T
 
 
 def two_domains(
@@ -200,7 +193,7 @@ def frank_wolfe(
 
 def _preconditioners(
     G: Array, G2: Array, d: Array, spread: float = 4.0
-) -> list[tuple[npt.NDArray[np.intp], Any]]:
+) -> list[tuple[npt.NDArray[np.intp], Solve]]:
     """Factor G + d G₂ once for each group of columns whose d are within ``spread``."""
     # Columns whose d·G₂ is small against G share one factor.
     relative = d * (np.trace(G2) / np.trace(G))
@@ -209,14 +202,14 @@ def _preconditioners(
     for bin_ in np.unique(bins):
         columns = np.flatnonzero(bins == bin_)
         middle = float(np.exp(np.log(np.maximum(d[columns], 1e-12)).mean()))
-        groups.append((columns, linalg.cho_factor(G + middle * G2, check_finite=False)))
+        groups.append((columns, rough_solver(G + middle * G2)))
     return groups
 
 
-def _apply(groups: list[tuple[npt.NDArray[np.intp], Any]], residual: Array) -> Array:
+def _apply(groups: list[tuple[npt.NDArray[np.intp], Solve]], residual: Array) -> Array:
     out = np.empty_like(residual)
-    for columns, factor in groups:
-        out[:, columns] = linalg.cho_solve(factor, residual[:, columns], check_finite=False)
+    for columns, solve in groups:
+        out[:, columns] = solve(residual[:, columns])
     return out
 
 

@@ -1,0 +1,264 @@
+"""How long fits take, as ratios to one `X.T @ X` by NumPy in the same process.
+
+    python benchmarks/speed.py                    the table, at the paper's AwA shape (about 2 GB)
+    python benchmarks/speed.py --references       beside it: the paper's SGD, scikit-learn, a textbook
+    python benchmarks/speed.py --growth           time against N, p, K and q, with exponents and plot
+    python benchmarks/speed.py --scale 0.2        fewer rows: a quick look
+    python benchmarks/speed.py --json FILE        the same numbers for a program
+
+Data are simulated at the shape 24,295 × 4,096 (float32), 40 seen classes, 85 attributes, 6,180
+unlabelled rows. Ridges are given, so that a fit is one fit; the path is measured by itself. The unit is
+measured again before and after every line, best of several, since machines are shared; "extra memory"
+is the peak that NumPy allocates during a fit, as a share of X.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+from sklearn.svm import LinearSVC
+
+from unseen import ASTE, ESZSL, TASTE, FastTraining, PrototypeRidge
+from unseen.datasets import ZeroShotDataset, simulate
+from unseen.exceptions import AdaptationWarning
+from unseen.numerics.bilinear import Path as Values
+from unseen.numerics.bilinear import choose, semantic_scale
+from unseen.numerics.folds import Rows
+
+Fit = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table."""
+
+    name: str
+    ratio: float
+    at_most: float | None
+    seconds: float
+    memory: float
+    note: str = ""
+
+
+class Problem:
+    """A data set, the ridges of a fit, and the unit of time."""
+
+    def __init__(self, data: ZeroShotDataset, repeat: int) -> None:
+        self.X = np.ascontiguousarray(data.X[data.train])
+        self.y = data.y[data.train]
+        self.semantics = dict(data.semantics)
+        rows = np.concatenate([data.train, data.test_unseen])
+        self.all_rows, self.labels = np.ascontiguousarray(data.X[rows]), data.y[rows].astype(object)
+        self.labels[len(self.y) :] = None
+        self.repeat = repeat
+        classes, self.codes = np.unique(self.y, return_inverse=True)
+        self.A = np.array([self.semantics[c] for c in classes.tolist()], dtype=float).T
+        self.C = 2 * 0.3 * float(np.einsum("ij,ij->", self.X, self.X)) / self.X.shape[1]
+        self.mu = 0.3 * semantic_scale(self.A)
+
+    def unit(self) -> float:
+        """Return the seconds of one X.T @ X."""
+        return self.best(lambda: self.X.T @ self.X)
+
+    def best(self, run: Fit) -> float:
+        """Return the least of several times."""
+        times = []
+        for _ in range(self.repeat):
+            gc.collect()
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    def line(self, name: str, at_most: float | None, run: Fit, note: Callable[[Any], str]) -> Line:
+        """Measure one line; the unit is the better of those before and after it."""
+        before = self.unit()
+        seconds = self.best(run)
+        unit = min(before, self.unit())
+        tracemalloc.start()
+        result = run()
+        memory = tracemalloc.get_traced_memory()[1] / self.X.nbytes
+        tracemalloc.stop()
+        return Line(name, seconds / unit, at_most, seconds, memory, note(result))
+
+
+def fits(problem: Problem) -> Iterator[tuple[str, float | None, Fit, Callable[[Any], str]]]:
+    """Yield the lines of the issue: name, limit, what to run, and what to say of its result."""
+    X, y, semantics, C, mu = problem.X, problem.y, problem.semantics, problem.C, problem.mu
+    ridges: dict[str, Any] = {"C": C, "mu": mu}
+    four: dict[str, Any] = {**ridges, "settle": 0}
+
+    def nothing(_: Any) -> str:
+        return ""
+
+    def gap(model: Any) -> str:
+        return f"relative gap {model.relative_gap_:.0e}"
+
+    def rounds(model: Any) -> str:
+        return f"{len(model.history_)} rounds"
+
+    eszsl = ESZSL(semantics, gamma=C / 2, lam=mu)
+    yield "ESZSL", 1.1, lambda: eszsl.fit(X, y), nothing
+    yield "ASTE, exact", 1.0, lambda: ASTE(semantics, **ridges).fit(X, y), gap
+    whole = problem.all_rows, problem.labels
+    yield "TASTE, four rounds", 2.0, lambda: TASTE(semantics, **four).fit(*whole), rounds
+    for inner in (ASTE(semantics, **ridges), eszsl, PrototypeRidge(semantics, lam=1.0)):
+        fast = FastTraining(inner)
+        yield f"Fast-{type(inner).__name__}", 0.1, lambda m=fast: m.fit(X, y), nothing
+    fast = FastTraining(TASTE(semantics, **four))
+    yield "Fast-TASTE", 0.3, lambda: fast.fit(*whole), lambda m: rounds(m)
+    A, codes = problem.A, problem.codes
+    grid = Values((0.01, 0.1, 0.3, 1.0, 10.0)), Values((0.03, 0.1, 0.3, 1.0))
+    yield "path of 20 C and mu, folds included", 4.0, lambda: choose(Rows(X, codes), A, *grid), nothing
+
+
+def scoring(problem: Problem) -> Line:
+    """Measure decision_function against X @ W; its ratio is to that, not to the unit."""
+    X = problem.X
+    model = ESZSL(problem.semantics, gamma=problem.C / 2, lam=problem.mu).fit(X, problem.y)
+    _, vectors = model._resolve()
+    W = (model.compatibility_ @ vectors.T).astype(X.dtype)
+    product, scores = problem.best(lambda: X @ W), problem.best(lambda: model.decision_function(X))
+    return Line("decision_function, against X @ W", scores / product, 1.3, scores, 0.0)
+
+
+def references(problem: Problem) -> Iterator[tuple[str, float | None, Fit, Callable[[Any], str]]]:
+    """Yield what others would run; none of them has a limit."""
+    X, y, semantics, C, mu = problem.X, problem.y, problem.semantics, problem.C, problem.mu
+    exact = ASTE(semantics, C=C, mu=mu).fit(X, y).objective_
+
+    def textbook() -> Any:
+        Y = np.eye(problem.A.shape[1])[problem.codes]
+        G = X.T @ X + C / 2 * np.eye(X.shape[1])
+        H = problem.A @ problem.A.T + mu * np.eye(len(problem.A))
+        return np.linalg.inv(G) @ X.T @ Y @ problem.A.T @ np.linalg.inv(H)
+
+    def descend() -> Any:
+        for rounds in (1, 2, 4, 8, 16, 32):
+            model = ASTE(semantics, C=C, mu=mu, solver="sgd", max_iter=rounds, random_state=0).fit(X, y)
+            if model.objective_ <= 1.001 * exact:
+                break
+        return model
+
+    def above(model: Any) -> str:
+        return f"{model.max_iter} rounds, {100 * (model.objective_ / exact - 1):.2f}% above the optimum"
+
+    yield "textbook ESZSL", None, textbook, lambda _: ""
+    yield "RidgeClassifier", None, lambda: RidgeClassifier().fit(X, y), lambda _: ""
+    yield "LinearSVC", None, lambda: LinearSVC(max_iter=20).fit(X, y), lambda m: f"{m.n_iter_} sweeps"
+    yield "ASTE by the paper's SGD", None, descend, above
+
+
+def growth(repeat: int, picture: Path) -> dict[str, dict[str, Any]]:
+    """Measure time against each size with the others fixed; return times and exponents, and plot."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    base = {"N": 8000, "p": 512, "K": 40, "q": 85}
+    sweeps = {"N": [4000, 8000, 16000, 32000], "p": [256, 512, 1024, 2048]}
+    sweeps |= {"K": [20, 40, 80, 160], "q": [40, 80, 160, 320]}
+    makers: dict[str, Callable[[Any], Any]] = {
+        "ESZSL": lambda s: ESZSL(s, gamma=1e3, lam=1.0),
+        "ASTE": lambda s: ASTE(s, C=1e3, mu=1.0),
+        "Fast-ASTE": lambda s: FastTraining(ASTE(s, C=1e3, mu=1.0)),
+    }
+    found: dict[str, dict[str, Any]] = {name: {} for name in makers}
+    figure, axes = plt.subplots(1, 4, figsize=(11, 3), sharey=True, layout="constrained")
+    for axis, (size, values) in zip(axes, sweeps.items(), strict=True):
+        times: dict[str, list[float]] = {name: [] for name in makers}
+        for value in values:
+            n, p, k, q = (base | {size: value}).values()
+            rng = np.random.default_rng(0)
+            vectors = rng.standard_normal((k, q))
+            codes = np.arange(n) % k
+            X = (vectors @ rng.standard_normal((q, p)) / 8)[codes] + rng.standard_normal((n, p))
+            X = X.astype(np.float32)
+            semantics = dict(enumerate(vectors))
+            for name, make in makers.items():
+                times[name].append(_best_fit(make(semantics), X, codes, repeat))
+        for name, seconds in times.items():
+            slope = float(np.polyfit(np.log(values), np.log(seconds), 1)[0])
+            found[name][size] = {"sizes": values, "seconds": seconds, "exponent": slope}
+            axis.loglog(values, seconds, "o-", label=f"{name}: {slope:.2f}", markersize=4, base=2)
+        axis.set_xlabel(size)
+        axis.legend(title="exponent", fontsize=8, title_fontsize=8, frameon=False)
+    axes[0].set_ylabel("seconds a fit")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture, dpi=110)
+    return found
+
+
+def _best_fit(model: Any, X: Any, y: Any, repeat: int) -> float:
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        model.fit(X, y)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Print a table; write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--references", action="store_true")
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--picture", type=Path, default=Path("docs/img/growth.png"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", AdaptationWarning)
+    warnings.filterwarnings("ignore", message="Liblinear failed to converge")
+    if options.growth:
+        found = growth(options.repeat, options.picture)
+        for name, sizes in found.items():
+            print(name, *(f"{size}^{entry['exponent']:.2f}" for size, entry in sizes.items()))
+        _write(options.json, found)
+        return
+    problem = Problem(simulate("AwA", scale=options.scale, random_state=0), options.repeat)
+    shape = f"{len(problem.X):,} × {problem.X.shape[1]:,} {problem.X.dtype}"
+    print(f"{shape}; one X.T @ X: {problem.unit():.2f} s")
+    print("| fit | ratio | at most | seconds | extra memory, × X | |\n|" + " --- |" * 6)
+    lines = []
+    tasks = [*fits(problem), *(references(problem) if options.references else ())]
+    for task in tasks:
+        lines.append(problem.line(*task))
+        _show(lines[-1])
+    lines.append(scoring(problem))
+    _show(lines[-1])
+    _write(options.json, [asdict(line) for line in lines])
+
+
+def _show(line: Line) -> None:
+    limit = "" if line.at_most is None else f"{line.at_most:g}"
+    cells = (
+        line.name,
+        f"{line.ratio:.2f}",
+        limit,
+        f"{line.seconds:.2f}",
+        f"{line.memory:.2f}",
+        line.note,
+    )
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def _write(path: Path | None, content: Any) -> None:
+    if path is not None:
+        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What DAP, KDICA and HAT share: attribute classifiers, calibrated on classes that they never saw."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.inductive.bilinear import FEWEST_CLASSES
+from unseen.inductive.tuned import FOLDS, Setting, TunedClassifier
+from unseen.numerics.attributes import (
+    attribute_log_likelihood,
+    log_prior,
+    platt,
+    signs,
+    thresholds,
+)
+from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.folds import Rows, class_folds
+from unseen.numerics.rows import Codes
+
+Array = npt.NDArray[Any]
+Groups = list[tuple[Array, Codes]]
+"""Attribute scores (N, M), each with the places of the classes that are to be judged by them."""
+
+
+class AttributeClassifier(TunedClassifier):
+    """Attributes from features, classes from attributes.
+
+        score of class k = Σₘ log p(aₘ = aₘₖ | x) − log p(aₘ = aₘₖ)
+
+    An attribute is present in a class if its value is above the mean over the seen classes. The
+    classifiers are calibrated (Platt) on seen classes that were held out of their training, since they
+    will be asked about unseen ones; the same folds choose what is "auto". A subclass writes
+    ``search_space``, ``_prepare``, ``_solve`` and ``_groups``.
+
+    Attributes
+    ----------
+    threshold_ : array of shape (q,)
+        What an attribute must exceed to be present.
+    seen_signs_ : array of shape (K, q)
+        Which seen class has which attribute, +1 or −1.
+    slope_, offset_ : arrays of shape (q,)
+        Platt's parameters: log-odds = slope · score + offset.
+    """
+
+    threshold_: Array
+    seen_signs_: Array
+    slope_: Array
+    offset_: Array
+
+    @abstractmethod
+    def _groups(self, X: Array, vectors: Array) -> Groups:
+        """Return attribute scores, not calibrated, for all the classes."""
+
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+        self.threshold_ = thresholds(vectors)
+        present = signs(vectors, self.threshold_)
+        setting, temperature = self._choose(rows, vectors, held)
+        self._solve(self._prepare(rows, vectors), setting)
+        self.seen_signs_ = present
+        for name, value in setting.items():
+            setattr(self, f"{name}_", value)
+        if temperature is None:
+            own = _own(self._groups(rows.X, vectors), rows.codes)
+            self.slope_, self.offset_ = platt(own, present[rows.codes], rows.weights)
+        self._calibrate(rows, vectors, temperature)
+
+    def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
+        """Choose by folds what is "auto", and calibrate on them even where nothing is."""
+        by_hand = {name: self._number(name) for name in self._searched()}
+        if self._parameters()[0] is None or len(vectors) < FEWEST_CLASSES:
+            return self._fallback() | {n: v for n, v in by_hand.items() if v is not None}, None
+        tries = {n: self._searched()[n] if v is None else (v,) for n, v in by_hand.items()}
+        grid = [dict(zip(tries, values, strict=True)) for values in product(*tries.values())]
+        learned, judged = self._tuning_rows(rows, held, len(vectors))
+        parts = class_folds(len(vectors), min(FOLDS, len(vectors) // 2))
+        truths = [judged.of_classes(part) for part in parts]
+        answers: list[list[Groups]] = [[] for _ in grid]
+        for part, truth in zip(parts, truths, strict=True):
+            others = np.setdiff1d(np.arange(len(vectors)), part)
+            prepared = self._prepare(learned.of_classes(others), vectors[others])
+            for answer, setting in zip(answers, grid, strict=True):
+                self._solve(prepared, setting)
+                answer.append(self._groups(truth.X, vectors[part]))
+        found = [self._judge(answer, truths, parts, vectors) for answer in answers]
+        best = int(np.argmax([accuracy for accuracy, *_ in found]))
+        _, temperature, self.slope_, self.offset_ = found[best]
+        return grid[best], temperature
+
+    def _judge(
+        self, answer: list[Groups], truths: list[Rows], parts: list[Codes], vectors: Array
+    ) -> tuple[float, float, Array, Array]:
+        """Calibrate the attributes of all folds together; return accuracy and temperature with it."""
+        present = signs(vectors, self.threshold_)
+        raw = [_own(groups, truth.codes) for groups, truth in zip(answer, truths, strict=True)]
+        wanted = [present[part][t.codes] for part, t in zip(parts, truths, strict=True)]
+        weights = [t.weights for t in truths if t.weights is not None]
+        joined = np.concatenate(weights) if weights else None
+        slope, offset = platt(np.concatenate(raw), np.concatenate(wanted), joined)
+        accuracy, logs = [], []
+        for groups, truth, part in zip(answer, truths, parts, strict=True):
+            self.seen_signs_ = np.delete(present, part, axis=0)
+            scores = self._from_groups(groups, present[part], slope, offset)
+            hits = scores.argmax(axis=1) == truth.codes
+            found = per_class_accuracy(truth.codes, hits, len(part), truth.weights)
+            accuracy.append(np.nanmean(found))
+            logs.append(np.log(fit_temperature(scores, truth.codes, len(part), truth.weights)))
+        return float(np.mean(accuracy)), float(np.exp(np.mean(logs))), slope, offset
+
+    def _from_groups(self, groups: Groups, present: Array, slope: Array, offset: Array) -> Array:
+        scores = np.empty((len(groups[0][0]), len(present)), dtype=groups[0][0].dtype)
+        for raw, classes in groups:
+            logits = raw * slope.astype(raw.dtype) + offset.astype(raw.dtype)
+            scores[:, classes] = attribute_log_likelihood(logits, present[classes])
+        return np.asarray(scores - log_prior(self.seen_signs_, present).astype(scores.dtype))
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        present = signs(vectors, self.threshold_)
+        return self._from_groups(self._groups(X, vectors), present, self.slope_, self.offset_)
+
+    def _semantic_width(self) -> int:
+        return len(self.threshold_)
+
+
+def _own(groups: Groups, codes: Codes) -> Array:
+    """Return for each row the attribute scores by which its own class is judged."""
+    own = np.empty_like(groups[0][0])
+    for raw, classes in groups:
+        mine = np.isin(codes, classes)
+        own[mine] = raw[mine]
+    return own

@@ -1,0 +1,183 @@
+"""CMT: cross-modal transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.tuned import Setting, TunedClassifier
+from unseen.numerics.attributes import ridge_bank
+from unseen.numerics.bilinear import Sums
+from unseen.numerics.folds import Rows
+from unseen.numerics.lbfgs import minimise
+from unseen.numerics.prototypes import nearest_scores
+
+Array = npt.NDArray[Any]
+
+BENT = 0.5
+"""The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
+
+
+class CMT(TunedClassifier):
+    """A network with one hidden layer maps rows into the semantic space; the nearest class answers.
+
+        min over θ  Σₙ ‖aᵧₙ − Θ₂ᵀ tanh(Θ₁ᵀxₙ + c) − b‖² + γ‖Θ₁Θ₂‖²
+        score of class k = −‖aₖ − Θ₂ᵀ tanh(Θ₁ᵀx + c) − b‖²
+
+    xₙ is a row, aₖ the vector of class k, both centred, aₖ divided by the deviation of the seen
+    vectors; Θ₁ (p×h), Θ₂ (h×q), c and b are the network.
+
+    R. Socher, M. Ganjoo, C. Manning and A. Ng, "Zero-shot learning through cross-modal transfer",
+    NIPS 2013. Deviations:
+
+    - The start is the ridge regression from rows to semantics, cut to its first h directions and
+      written in the nearly linear part of tanh; a few steps of L-BFGS bend it. The original starts at
+      random. So there is nothing random here, and stopping early takes the place of a validation set.
+    - The penalty is on the product Θ₁Θ₂, the map that the network is while tanh is nearly linear, so
+      that the start is the optimum of the linear problem; γ is chosen on class-wise folds unless it
+      is given.
+    - No novelty detection: whether to answer among seen or unseen classes is the choice of
+      ``candidates``.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes to predict. It may change after ``fit``.
+    hidden : int
+        h, the number of hidden units, at most that of the semantic vectors' independent columns.
+    ridge : float or "auto"
+        γ, in units of the variance of the features times the number of rows.
+    max_iter : int
+        Steps of L-BFGS. 0 leaves the start as it is.
+
+    Attributes
+    ----------
+    weights_in_, weights_out_ : arrays of shape (p, h) and (h, q)
+        Θ₁ and Θ₂.
+    bias_in_, bias_out_ : arrays of shape (h,) and (q,)
+        c and b; the centring of rows is in c.
+    semantic_center_, semantic_scale_ : array of shape (q,), float
+    ridge_ : float
+    n_iter_ : int
+        Steps that were taken.
+
+    Examples
+    --------
+    >>> from unseen import CMT
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> model = CMT(semantics, candidates="seen").fit(X, ["cat", "cat", "dog", "dog"])
+    >>> model.predict([[0.8, 0.1]])
+    array(['cat'], dtype='<U3')
+    """
+
+    _tuning_rows_at_most = 2000
+    n_iter_: int
+    weights_in_: Array
+    weights_out_: Array
+    bias_in_: Array
+    bias_out_: Array
+    semantic_center_: Array
+    semantic_scale_: float
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        hidden: int = 100,
+        ridge: float | str = "auto",
+        max_iter: int = 15,
+    ) -> None:
+        super().__init__(semantics, candidates)
+        self.hidden = hidden
+        self.ridge = ridge
+        self.max_iter = max_iter
+
+    @classmethod
+    def search_space(cls) -> dict[str, tuple[float, ...]]:
+        """Return the values of γ that "auto" tries."""
+        return {"ridge": (0.01, 0.1)}
+
+    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+        own, _, basis = in_own_span(rows, None)
+        self.semantic_center_ = vectors.mean(axis=0)
+        targets = vectors - self.semantic_center_
+        self.semantic_scale_ = max(float(np.sqrt((targets**2).mean())), np.finfo(float).tiny)
+        sums = Sums.of(own, len(vectors), rows.X.shape[1])
+        return own, sums, basis, targets / self.semantic_scale_, rows.X.dtype
+
+    def _solve(self, prepared: Any, setting: Setting) -> None:
+        rows, sums, basis, targets, dtype = prepared
+        total = sums.counts.sum()
+        mean = sums.labels.sum(axis=1) / total
+        start = _start(sums, targets, setting["ridge"], int(self.hidden))
+        scatter = float(np.trace(sums.moments) - total * mean @ mean)
+        decay = setting["ridge"] * max(scatter, 0.0) / sums.width
+        taken = 0
+        if self.max_iter > 0:
+            centred = rows._replace(X=rows.X - mean.astype(rows.X.dtype))
+            start, taken = minimise(_objective(centred, targets, decay), start, int(self.max_iter))
+        self.n_iter_ = max(1, taken)
+        first, inner, second, outer = start
+        self.bias_in_ = (inner - mean @ first).astype(dtype)
+        self.weights_in_ = (first if basis is None else basis @ first).astype(dtype)
+        self.weights_out_, self.bias_out_ = second.astype(dtype), outer.astype(dtype)
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        inner, outer = self.bias_in_.astype(X.dtype), self.bias_out_.astype(X.dtype)
+        hidden = np.tanh(X @ self.weights_in_.astype(X.dtype) + inner)
+        mapped = hidden @ self.weights_out_.astype(X.dtype) + outer
+        targets = (vectors - self.semantic_center_) / self.semantic_scale_
+        return nearest_scores(mapped, targets)
+
+    def _semantic_width(self) -> int:
+        return len(self.semantic_center_)
+
+
+def _start(sums: Sums, targets: Array, ridge: float, hidden: int) -> list[Array]:
+    """Return Θ₁, c, Θ₂, b of the ridge regression, in the nearly linear part of tanh."""
+    bank = ridge_bank(sums, targets, ridge)
+    total = sums.counts.sum()
+    mean = sums.labels.sum(axis=1) / total
+    covariance = sums.moments / total - np.outer(mean, mean)
+    # Reduced-rank regression: the directions along which the semantics of the rows move most.
+    variance, turn = linalg.eigh(bank.coef.T @ covariance @ bank.coef)
+    variance, turn = variance[::-1], turn[:, ::-1]
+    h = max(1, min(hidden, int((variance > 1e-9 * variance[0]).sum())))
+    spread = np.sqrt(np.maximum(variance[:h], np.finfo(float).tiny)) / BENT
+    first, second = bank.coef @ turn[:, :h] / spread, spread[:, None] * turn[:, :h].T
+    return [first, np.zeros(h), second, bank.intercept + mean @ bank.coef]
+
+
+def _objective(rows: Rows, targets: Array, decay: float) -> Any:
+    X, codes, weights = rows
+    share = None if weights is None else weights.astype(X.dtype)[:, None]
+    wanted = targets.astype(X.dtype)[codes]
+    total = float(len(X) if weights is None else weights.sum())
+
+    def value(parts: list[Array]) -> tuple[float, list[Array]]:
+        first, inner, second, outer = (part.astype(X.dtype) for part in parts)
+        H = np.tanh(X @ first + inner)
+        error = H @ second + outer - wanted
+        pulled = error if share is None else error * share
+        product = parts[0] @ parts[2]
+        loss = float(np.einsum("ij,ij->", error, pulled, dtype=float)) + decay * float(
+            (product**2).sum()
+        )
+        back = (pulled @ second.T) * (1 - H * H)
+        gradients = [
+            2 * (X.T @ back) + 2 * decay * product @ parts[2].T,
+            2 * back.sum(axis=0),
+            2 * (H.T @ pulled) + 2 * decay * parts[0].T @ product,
+            2 * pulled.sum(axis=0),
+        ]
+        return loss / total, [g / total for g in gradients]
+
+    return value

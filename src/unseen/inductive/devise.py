@@ -1,0 +1,82 @@
+"""DeViSE: a deep visual-semantic embedding, on given features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from unseen.inductive.ranking import RankingClassifier
+from unseen.numerics.losses import ranking_hinge
+from unseen.numerics.rows import Codes
+
+Array = npt.NDArray[Any]
+
+
+class DeViSE(RankingClassifier):
+    """A bilinear score learned with a hinge on every wrong class, by stochastic descent.
+
+        min over V  Σₙ Σ_{k ≠ yₙ} max(0, margin + F(xₙ, k) − F(xₙ, yₙ))
+        F(x, k) = (x − x̄)ᵀV(aₖ/‖aₖ‖ − ā)
+
+    xₙ is a row, aₖ the vector of class k, x̄ and ā their means, V (p×q) the compatibility. There is
+    no regulariser: few passes over the data, and the mean of all the iterates, take its place.
+
+    A. Frome, G. Corrado, J. Shlens, S. Bengio, J. Dean, M. Ranzato and T. Mikolov, "DeViSE: a deep
+    visual-semantic embedding model", NIPS 2013. Deviations:
+
+    - The features are given. The original continues into the network that makes them.
+    - All wrong classes count, as in its equation; the original draws them at random and stops at the
+      first violation.
+    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction
+      that all of them share out of the curvature.
+    - Semantic vectors are brought to unit length as in the original, but for those of one column. The
+      margin is 1 and the start is zero, so that margin and step are one single scale (the original:
+      0.1).
+    - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``.
+
+    Not verified: the original's step sizes, which belong to its network.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes to predict. It may change after ``fit``.
+    learning_rate : float
+        In units of the inverse curvature of the loss, so that it does not depend on scale.
+    margin : float
+    epochs : int
+        Passes over the data.
+    batch_size : int
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    compatibility_ : array of shape (p, q)
+
+    Examples
+    --------
+    >>> from unseen import DeViSE
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> model = DeViSE(semantics, random_state=0).fit(X, ["cat", "cat", "dog", "dog"])
+    >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
+    array(['cat'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        learning_rate: float = 30.0,
+        margin: float = 1.0,
+        epochs: int = 10,
+        batch_size: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+
+    def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
+        return ranking_hinge(scores, codes, self.margin)

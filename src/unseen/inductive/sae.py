@@ -1,0 +1,139 @@
+"""SAE: a semantic autoencoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from unseen.inductive.tuned import Setting, TunedClassifier
+from unseen.numerics.folds import Rows
+from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.scorer import Affine, Scorer, UnitLength
+
+Array = npt.NDArray[Any]
+
+
+class SAE(TunedClassifier):
+    """One linear map that encodes rows into semantics, and whose transpose decodes them.
+
+        min over W  Σₙ ‖xₙ − Wᵀsₙ‖² + λ‖W xₙ − sₙ‖²
+        (SSᵀ) W + W (λXXᵀ) = (1 + λ) S Xᵀ          a Sylvester equation
+
+    xₙ is a row, sₙ the vector of its class, both centred; W (q×p) the encoder, Wᵀ the decoder. A
+    class is scored by the cosine between the row and its decoded vector, or between the encoded row
+    and its vector.
+
+    E. Kodirov, T. Xiang and S. Gong, "Semantic autoencoder for zero-shot learning", CVPR 2017.
+    Deviations: rows and class vectors are centred by the means of the training rows; λ is in units of
+    trace(SSᵀ)/trace(XXᵀ), so that the scale of neither changes anything, and is chosen on class-wise
+    folds unless it is given; both matrices of the equation are symmetric, so two eigendecompositions
+    take the place of the Bartels–Stewart solver.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes to predict. It may change after ``fit``.
+    lam : float or "auto"
+        λ, the weight of encoding against decoding.
+    compare : {"features", "semantics"}
+        Where the cosine is taken: "features" decodes the class vectors, "semantics" encodes the row.
+
+    Attributes
+    ----------
+    encoder_ : array of shape (q, p)
+        W.
+    center_, semantic_center_ : arrays of shape (p,) and (q,)
+    lam_ : float
+
+    Examples
+    --------
+    >>> from unseen import SAE
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> model = SAE(semantics, candidates="seen").fit(X, ["cat", "cat", "dog", "dog"])
+    >>> model.predict([[0.8, 0.1]])
+    array(['cat'], dtype='<U3')
+    """
+
+    encoder_: Array
+    center_: Array
+    semantic_center_: Array
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        lam: float | str = "auto",
+        compare: str = "features",
+    ) -> None:
+        super().__init__(semantics, candidates)
+        self.lam = lam
+        self.compare = compare
+
+    @classmethod
+    def search_space(cls) -> dict[str, tuple[float, ...]]:
+        """Return the values of λ that "auto" tries."""
+        return {"lam": (0.03, 0.3, 3.0, 30.0, 300.0)}
+
+    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+        if self.compare not in ("features", "semantics"):
+            raise ValueError(
+                "The 'compare' parameter of SAE must be 'features' or 'semantics'. "
+                f"Got {self.compare!r} instead."
+            )
+        X, codes, weights = rows
+        counts = class_weights(codes, len(vectors), weights)
+        sums = class_sums(X, codes, len(vectors), weights)
+        mean, semantic_mean = sums.sum(axis=1) / counts.sum(), counts @ vectors / counts.sum()
+        moments = gram(X, weights) - counts.sum() * np.outer(mean, mean)
+        A = vectors - semantic_mean
+        own = linalg.eigh(moments)
+        semantic = linalg.eigh(A.T @ (counts[:, None] * A))
+        cross = A.T @ (sums - np.outer(mean, counts)).T  # S Xᵀ, of shape (q, p)
+        turned = semantic[1].T @ cross @ own[1]
+        return own, semantic, turned, mean, semantic_mean, X.dtype
+
+    def _solve(self, prepared: Any, setting: Setting) -> None:
+        (values, basis), (semantic_values, semantic_basis), turned, *rest = prepared
+        self.center_, self.semantic_center_ = rest[0].astype(rest[2]), rest[1]
+        values, semantic_values = np.maximum(values, 0), np.maximum(semantic_values, 0)
+        unit = semantic_values.sum() / max(values.sum(), np.finfo(float).tiny)
+        lam = setting["lam"] * max(unit, np.finfo(float).tiny)
+        both = semantic_values[:, None] + lam * values
+        # Where both eigenvalues vanish the right side does too, and W of minimum norm is zero there.
+        both += 1e-10 * max(float(both.max()), np.finfo(float).tiny)
+        W = semantic_basis @ ((1 + lam) * turned / both) @ basis.T
+        self.encoder_ = W.astype(rest[2])
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        W = self.encoder_.astype(X.dtype, copy=False)
+        own = X - self.center_.astype(X.dtype)
+        targets = (vectors - self.semantic_center_).astype(X.dtype)
+        if self.compare == "features":
+            targets = targets @ W
+        else:
+            own = own @ W.T
+        return np.asarray(_unit(own) @ _unit(targets).T)
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        W = self.encoder_.astype(float)
+        here = Affine(self.center_.astype(float), np.eye(W.shape[1]))
+        if self.compare == "features":
+            return Scorer(W.T, -self.semantic_center_ @ W, steps=(here, UnitLength()), unit_points=True)
+        there = Affine(self.center_.astype(float), W.T)
+        points = np.eye(len(W)), -self.semantic_center_
+        return Scorer(*points, steps=(there, UnitLength()), unit_points=True)
+
+    def _semantic_width(self) -> int:
+        return int(self.encoder_.shape[0])
+
+
+def _unit(rows: Array) -> Array:
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(rows / np.maximum(length, np.finfo(rows.dtype).tiny ** 0.5))

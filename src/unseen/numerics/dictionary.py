@@ -1,0 +1,74 @@
+"""Dictionaries: rows as sparse combinations of atoms, and atoms that fit rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+from sklearn.decomposition import sparse_encode
+from sklearn.exceptions import ConvergenceWarning
+
+Array = npt.NDArray[Any]
+
+
+def sparse_codes(
+    X: Array,
+    atoms: Array,
+    penalty: float,
+    prior: Array | None = None,
+    tie: float = 0.0,
+    positive: bool = False,
+) -> Array:
+    """Write rows in atoms: min over y of ½‖x − yᵀD‖² + τ/2 ‖y − prior‖² + λ‖y‖₁.
+
+    The tie is more rows of the same lasso, which scikit-learn solves by coordinate descent. With few
+    atoms of many columns the problem is first written in the atoms' own span.
+
+    Parameters
+    ----------
+    X : array of shape (N, p)
+    atoms : array of shape (q, p)
+        D.
+    penalty : float
+        λ.
+    prior : array of shape (N, q), optional
+    tie : float
+        τ.
+    positive : bool
+        Codes >= 0.
+    """
+    D, rows = atoms.astype(float), X
+    if D.shape[0] < D.shape[1]:
+        basis, triangle = linalg.qr(D.T, mode="economic")
+        D, rows = triangle.T, X @ basis.astype(X.dtype)
+    rows = rows.astype(float)
+    if prior is not None and tie > 0:
+        D = np.concatenate([D, np.sqrt(tie) * np.eye(len(D))], axis=1)
+        rows = np.concatenate([rows, np.sqrt(tie) * prior], axis=1)
+    if penalty <= 0 and not positive:
+        return np.asarray(linalg.lstsq(D.T, rows.T)[0].T)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        codes = sparse_encode(
+            rows, D, algorithm="lasso_cd", alpha=max(penalty, 1e-12), max_iter=200, positive=positive
+        )
+    return np.asarray(codes)
+
+
+def tied_dictionary(X: Array, codes: Array, anchor: Array, tie: float) -> Array:
+    """Return the atoms nearest to others that fit rows: min over D of ‖X − YD‖² + τ‖D − D₀‖².
+
+    Parameters
+    ----------
+    X, codes : arrays of shape (N, p) and (N, q)
+    anchor : array of shape (q, p)
+        D₀.
+    tie : float
+        τ > 0.
+    """
+    G = codes.T @ codes
+    G[np.diag_indices_from(G)] += tie
+    return np.asarray(linalg.solve(G, codes.T @ X + tie * anchor, assume_a="pos"))

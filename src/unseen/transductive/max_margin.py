@@ -1,0 +1,183 @@
+"""MaxMarginSSL: one max-margin problem over labelled classes and clusters of the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+from sklearn.utils import check_random_state
+
+from unseen.inductive.bilinear import BilinearClassifier
+from unseen.numerics.folds import Rows
+from unseen.numerics.losses import structured_hinge
+from unseen.numerics.rows import Codes
+from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
+from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.selection import Selection, strategy_of
+
+Array = npt.NDArray[Any]
+
+BATCH = 50
+
+
+class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
+    """A max-margin classifier over seen classes and, with labels that it finds, over the pool.
+
+        min over V, B  Σₙ max over seen k [ 1(k ≠ yₙ) + F(xₙ, k) − F(xₙ, yₙ) ]
+                     + ω Σₘ uₘ max over candidates k [ 1(k ≠ bₘ) + F(xₘ, k) − F(xₘ, bₘ) ]
+        subject to   class shares of B,   with F(x, k) = xᵀVaₖ
+
+    n runs over labelled rows, m over the pool; bₘ is the pseudo-label of row m, of which every class
+    gets a like share, uₘ whether it is trusted, and aₖ the vector of class k. Rounds alternate between
+    B and u (an assignment by optimal transport) and V (averaged stochastic descent from where it was).
+
+    X. Li and Y. Guo, "Max-margin zero-shot learning for multi-class classification", AISTATS 2015, and
+    X. Li, Y. Guo and D. Schuurmans, "Semi-supervised zero-shot classification with label representation
+    learning", ICCV 2015. Deviations:
+
+    - The label embedding is the given semantics; the originals also learn or refine it, in a dual form.
+    - Few passes of averaged descent take the place of a regulariser and of their solver, as in
+      :class:`~unseen.SJE`, which is the start.
+    - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the
+      originals' class-balance constraint is not verified.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot: self-training.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes the unlabelled rows are. It may change after ``fit``.
+    selection : {"balanced", "transport", "threshold"} or selection strategy
+    learning_rate : float
+        In units of the inverse curvature of the loss.
+    epochs : int
+        Passes over the data, for the start and for each round.
+    pool_weight : float
+        ω, in units that give the pool as much weight as the labelled rows.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    transduction_ : array of N labels
+    history_ : list of Round
+    compatibility_, inductive_ : array of shape (p, q)
+        V after the rounds, and before the first.
+    judgement_ : Judgement or None
+        What spoke for or against learning from the pool.
+
+    Examples
+    --------
+    >>> from unseen import MaxMarginSSL
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0], [0.8, 0.9]]
+    >>> model = MaxMarginSSL(semantics, random_state=0).fit(X, ["cat", "cat", "dog", "dog", None])
+    >>> model.transduction_[-1]
+    np.str_('fox')
+    """
+
+    inductive_: Array
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        selection: Any = "balanced",
+        learning_rate: float = 1.0,
+        epochs: int = 5,
+        pool_weight: float = 1.0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(semantics, candidates)
+        self.selection = selection
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.pool_weight = pool_weight
+        self.random_state = random_state
+
+    @classmethod
+    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+        """Return a small grid for class-wise folds."""
+        return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
+
+    def _fit_split(
+        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
+    ) -> Array:
+        strategy = strategy_of(self.selection, type(self).__name__)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seen, pool = self._seen_vectors(), split.pool
+        K, dtype = len(seen), split.rows.X.dtype
+        coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
+        random = np.random.default_rng(seed)
+        zero = np.zeros((split.rows.X.shape[1], len(coordinates)), dtype=dtype)
+        V = self._learn(split.rows, coordinates[:, :K], zero, K, random)
+        self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
+        self._calibrate(split.rows, seen)
+        self.history_ = []
+        if not len(pool) or self._leaves_alone(split, candidates, vectors):
+            return np.zeros(len(pool), dtype=np.intp)
+
+        def learn(selection: Selection) -> PoolScores:
+            nonlocal V
+            chosen = selection.chosen
+            total = len(split.rows.X) if split.rows.weights is None else split.rows.weights.sum()
+            omega = self.pool_weight * float(total) / max(float(selection.weights.sum()), 1e-12)
+            own = np.ones(len(split.rows.X)) if split.rows.weights is None else split.rows.weights
+            joined = Rows(
+                np.concatenate([split.rows.X, pool[chosen]]),
+                np.concatenate([split.rows.codes, K + selection.codes[chosen]]),
+                np.concatenate([own, omega * selection.weights[chosen]]),
+            )
+            V = self._learn(joined, coordinates, V, K, random)
+            self.compatibility_ = (V @ E.T).astype(dtype)
+            return self._pool_scores(pool, vectors, scale)
+
+        start = self._pool_scores(pool, vectors, None)
+        scale = self.temperature_ / _spread(self._scores(pool, vectors))
+        self.history_, first_round = run_rounds(start, learn, strategy)
+        return first_round
+
+    def _learn(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
+        """Descend from V; codes below K compete among the first K classes, others among the rest."""
+        X, codes, weights = rows
+        steps = max(self.epochs * len(X) // BATCH, 50 * self.epochs)
+        step = self.learning_rate / lipschitz(X, A)
+        _, mean = descend(
+            X,
+            codes,
+            A,
+            lambda scores, own: two_group_hinge(scores, own, K),
+            V,
+            repeat(step, steps),
+            batch=BATCH,
+            random=random,
+            weights=weights,
+        )
+        return mean
+
+    def _pool_scores(self, pool: Array, vectors: Array, scale: float | None) -> PoolScores:
+        """Return probabilities and their logarithms; ``scale`` is the temperature at unit spread."""
+        found = self._scores(pool, vectors)
+        if scale is not None:
+            self.temperature_ = scale * _spread(found)
+        log_p = log_softmax(found / self.temperature_, axis=1)
+        return np.exp(log_p), log_p
+
+    def _label_embedding(self, X: Any) -> Array:
+        return self.predict_proba(X)
+
+
+def two_group_hinge(scores: Array, codes: Codes, first: int) -> tuple[Array, Array]:
+    """Return the structured hinge in which a class competes with those of its own group only."""
+    group = np.arange(scores.shape[1]) < first
+    other = group[None, :] != (codes < first)[:, None]
+    lowest = np.finfo(scores.dtype).min / 4
+    return structured_hinge(np.where(other, lowest, scores), codes)
+
+
+def _spread(found: Array) -> float:
+    return max(float(found.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))

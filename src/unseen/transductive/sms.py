@@ -1,0 +1,155 @@
+"""SMS: shared model space, with pseudo-labels for the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+
+from unseen.inductive.bilinear import BilinearClassifier
+from unseen.numerics.rows import class_sums, gram
+from unseen.numerics.structural import one_domain, regularised, semantic_ridge, two_domains
+from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.selection import Selection, strategy_of
+from unseen.transductive.taste import ROUND_C
+
+Array = npt.NDArray[Any]
+
+
+class SMS(TransductiveClassifier, BilinearClassifier):
+    """Class models of seen and unseen classes share one space, and the pool helps to learn it.
+
+        min over V, B  ‖XₛVAₛ − Yₛ‖² + ω Σₘ uₘ ‖xₘVAₜ − bₘ‖² + C/2 (‖VAₛ‖² + ‖VAₜ‖²) + μ ridge on A
+
+    The model of a class with vector a is w = Va, so that V is the space of models that all classes
+    share. Xₛ, Yₛ and Aₛ are labelled rows, one-hot labels and semantics of seen classes, Aₜ semantics
+    of the candidates, bₘ the one-hot pseudo-label of row m of the pool and uₘ whether it is trusted.
+    Rounds alternate: B and u from V, V from B in closed form (two generalised eigenproblems, or
+    conjugate gradients).
+
+    Y. Guo, G. Ding, X. Jin and J. Wang, "Transductive zero-shot recognition via shared model space
+    learning", AAAI 2016. Deviations:
+
+    - The rounds are those of :class:`~unseen.TASTE`, with its ``selection``: with all rows and no
+      balance, classes with large patterns draw the pool to themselves. How the original keeps its
+      labels from that, and its weights, are not verified.
+    - As for TASTE, the regulariser of the rounds measures V by the within-class covariance of the seen
+      rows, shrunk (``shrinkage=None``: plain norm); C is fixed there unless it is given.
+    - The start is :class:`~unseen.ESZSL`.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector, optional
+        A vector for every class, seen and unseen. None means one-hot: self-training.
+    candidates : {"unseen", "seen", "all"} or list of classes
+        Among which classes the unlabelled rows are. It may change after ``fit``.
+    C, mu : float or "auto"
+        Regulariser and semantic ridge; "auto" chooses on class-wise folds.
+    selection : {"balanced", "threshold"} or selection strategy
+    shrinkage : float in (0, 1] or None
+    settle : int
+        Rounds after the last, until no prediction changes.
+
+    Attributes
+    ----------
+    transduction_ : array of N labels
+    history_ : list of Round
+    compatibility_, inductive_ : array of shape (p, q)
+        V after the rounds, and before the first.
+    C_, mu_ : float
+    judgement_ : Judgement or None
+        What spoke for or against learning from the pool.
+
+    Examples
+    --------
+    >>> from unseen import SMS
+    >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0], [0.8, 0.9]]
+    >>> SMS(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
+    np.str_('fox')
+    """
+
+    inductive_: Array
+    C_: float
+    mu_: float
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "unseen",
+        C: float | str = "auto",
+        mu: float | str = "auto",
+        selection: Any = "balanced",
+        shrinkage: float | None = 0.2,
+        settle: int = 2,
+    ) -> None:
+        super().__init__(semantics, candidates)
+        self.C = C
+        self.mu = mu
+        self.selection = selection
+        self.shrinkage = shrinkage
+        self.settle = settle
+
+    @classmethod
+    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+        """Return a small grid for class-wise folds."""
+        return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
+
+    def _fit_split(
+        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
+    ) -> Array:
+        if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
+            raise ValueError(
+                "The 'shrinkage' parameter of SMS must be None or a number in (0, 1]. "
+                f"Got {self.shrinkage!r} instead."
+            )
+        strategy = strategy_of(self.selection, type(self).__name__)
+        A, B, dtype = self._seen_vectors().T, vectors.T, split.rows.X.dtype
+        C, mu = self._number("C"), self._number("mu")
+        choice = self._choose_ridges(split.rows, A, C, mu)
+        sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
+        H = semantic_ridge(A, self.mu_)
+        labelled = 2 * sums.labels @ A.T
+        V = one_domain(regularised(sums.moments, self.C_), H)(labelled)
+        self.compatibility_ = self.inductive_ = V.astype(dtype)
+        self._calibrate(split.rows, A.T, choice.temperature)
+        self.history_ = []
+        pool = split.pool
+        if not len(pool) or self._leaves_alone(split, candidates, vectors):
+            return np.zeros(len(pool), dtype=np.intp)
+        if C is None and self._parameters()[0] is not None:
+            self.C_ = 2 * ROUND_C * sums.scale
+        metric = sums.metric(self.shrinkage)
+        G, H2 = regularised(sums.moments, self.C_, metric), semantic_ridge(B, self.mu_)
+        omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
+        start = self._pool_scores(pool, vectors, None)
+        scale = self.temperature_ / _spread(start[0])
+
+        def learn(selection: Selection) -> PoolScores:
+            rows = selection.chosen
+            X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
+            G2 = regularised(gram(X, weights), self.C_, metric)
+            R = labelled + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
+            self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
+            return self._pool_scores(pool, vectors, scale)
+
+        self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
+        return first_round
+
+    def _chosen(self) -> dict[str, float]:
+        return {"C": self.C_, "mu": self.mu_}
+
+    def _pool_scores(self, pool: Array, vectors: Array, scale: float | None) -> PoolScores:
+        """Return scores and log-probabilities; ``scale`` is the temperature at unit spread."""
+        found = self._scores(pool, vectors)
+        if scale is not None:
+            self.temperature_ = scale * _spread(found)
+        return found, log_softmax(found / self.temperature_, axis=1)
+
+
+def _spread(found: Array) -> float:
+    return max(float(found.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))

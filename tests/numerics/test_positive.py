@@ -1,0 +1,32 @@
+"""Positive definite systems in mixed precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unseen.numerics import positive
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e5, 1e10])
+def test_large_systems_are_refined_to_double_precision(
+    monkeypatch: pytest.MonkeyPatch, condition: float
+) -> None:
+    """The last one is too near to singular for single precision, and is factored in double."""
+    monkeypatch.setattr(positive, "SINGLE", 50)
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((60, 60)))
+    G = (basis * np.geomspace(1, condition, 60)) @ basis.T
+    G = (G + G.T) / 2
+    R = rng.standard_normal((60, 3))
+    before = G.copy(), R.copy()
+    found = positive.solver(G)(R)
+    assert np.linalg.norm(R - G @ found) <= 1e-6 * np.linalg.norm(R)
+    np.testing.assert_array_equal(G, before[0])
+    np.testing.assert_array_equal(R, before[1])
+
+
+def test_a_rough_solver_keeps_the_precision_of_the_right_hand_side() -> None:
+    G = np.diag([1.0, 2.0, 4.0])
+    assert positive.rough_solver(G)(np.ones((3, 2))).dtype == np.float64
+    np.testing.assert_allclose(positive.rough_solver(G)(np.ones(3)), [1, 0.5, 0.25])
