@@ -1,8 +1,8 @@
 """What a few corrected labels do to the other rows: the figures of docs/guide/studio.md.
 
-Ten printed letters are held out as if nobody had labelled them, six times. A method labels them; some of
-its mistakes are put right; it learns again, with the corrected rows known in the pool (``watching``) or
-handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody corrected. No digit
+Ten printed letters are held out as if nobody had labelled them, six times. A method labels them; some
+of its mistakes are put right; it learns again, with the corrected rows known in the pool (``watching``)
+or handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody corrected. No digit
 and no class that is unseen in the embedded data is used.
 """
 
