@@ -2,8 +2,8 @@
 
 Ten printed letters are held out as if nobody had labelled them, six times. A method labels them; some
 of its mistakes are put right; it learns again, with the corrected rows known in the pool (``watching``)
-or handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody corrected. No digit
-and no class that is unseen in the embedded data is used.
+or handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody corrected. No
+digit and no class that is unseen in the embedded data is used.
 """
 
 from __future__ import annotations

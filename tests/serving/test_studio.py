@@ -25,6 +25,9 @@ from unseen.serving.studio.learning import (
 from unseen.serving.studio.material import Material, embedded, photographs
 
 
+TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE"}
+
+
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
     """The toy, with a name for the picture of each row; there is no picture."""
@@ -50,7 +53,7 @@ def test_every_method_learns_and_continues_from_corrections(material, name):
     rounds = []
     first = learn(material, name, on_round=lambda snapshot, classes: rounds.append(snapshot))
     assert rounds == first.history
-    assert bool(rounds) == (first.rounds is not None)
+    assert bool(rounds) == (name in TELL_ROUNDS)
     truth = np.array(material.truth)
     given = {row: material.candidates[(row + 1) % 4] for row in (0, 40, 80)}
     again = learn(material, name, given, first)
@@ -59,7 +62,8 @@ def test_every_method_learns_and_continues_from_corrections(material, name):
     assert all(again.result.confidence[row] == 1 for row in given)
     rest = np.setdiff1d(np.arange(len(truth)), list(given))
     before = np.array(first.classes)[first.result.labels]
-    assert (found[rest] == before[rest]).mean() > 0.9, "three labels do not upset the others"
+    if first.rounds is not None:  # the others learn from the pool for the first time now
+        assert (found[rest] == before[rest]).mean() > 0.9, "three labels do not upset the others"
     assert again.accuracy(material) == pytest.approx(
         np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in material.candidates])
     )
