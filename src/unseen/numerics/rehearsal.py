@@ -76,7 +76,8 @@ class SeenModel(NamedTuple):
         foretold = self.predictor
         prototypes[~known] = foretold.prototypes(vectors[~known])
         C = foretold.class_covariance(vectors[~known])
-        C = C / CAUTION if cautious else (C + OFFSET * np.diag(C).mean()) / FIRMNESS
+        shift = OFFSET * float(np.trace(C)) / max(len(C), 1)
+        C = C / CAUTION if cautious else (C + shift) / FIRMNESS
         law = foretold.basis, foretold.variances, foretold.rest
         return Prior(prototypes, rows, C, *law)
 
