@@ -4,6 +4,7 @@
     python benchmarks/speed.py --references       beside it: the paper's SGD, scikit-learn, a textbook
     python benchmarks/speed.py --growth           time against N, p, K and q, with exponents and plot
     python benchmarks/speed.py --scale 0.2        fewer rows: a quick look
+    python benchmarks/speed.py --only ESZSL Fast  some of the lines
     python benchmarks/speed.py --json FILE        the same numbers for a program
 
 Data are simulated at the shape 24,295 × 4,096 (float32), 40 seen classes, 85 attributes, 6,180
@@ -216,6 +217,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--references", action="store_true")
+    parser.add_argument("--only", nargs="+", help="lines whose names begin with one of these")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path, default=Path("docs/img/growth.png"))
@@ -235,6 +237,8 @@ def main() -> None:
     lines = []
     tasks = [*fits(problem), *(references(problem) if options.references else ())]
     for task in tasks:
+        if options.only and not task[0].startswith(tuple(options.only)):
+            continue
         lines.append(problem.line(*task))
         _show(lines[-1])
     lines.append(scoring(problem))
