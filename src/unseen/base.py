@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -323,9 +323,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         if isinstance(value, Real) and 0 <= float(value) < np.inf:
             return float(value)
+        self._refuse(name, "'auto' or a number >= 0")
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        """Say what a parameter must be."""
         raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be 'auto' or a number >= 0. "
-            f"Got {value!r} instead."
+            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
+            f"Got {getattr(self, name)!r} instead."
         )
 
     def _fit_rows(self, rows: Rows, classes: Array, held: Rows | None = None) -> Self:

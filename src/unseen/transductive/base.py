@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax
 
 from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows, run_of
 from unseen.exceptions import AdaptationWarning
 from unseen.numerics.folds import Rows
 from unseen.numerics.judge import Judgement, judge
 from unseen.numerics.rows import Codes
-from unseen.transductive.rounds import Round
+from unseen.transductive.rounds import PoolScores, Round
 
 Array = npt.NDArray[Any]
 Compress = Callable[[Array, Codes, int, Array | None], tuple[Array, Codes]]
@@ -110,6 +111,18 @@ class TransductiveClassifier(ZeroShotClassifier):
         )
         return True
 
+    def _own(self, candidates: Array) -> Array:
+        """Return the place of each candidate among the seen classes, -1 for an unseen one."""
+        place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
+        return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
+
+    def _scored(self, pool: Array, vectors: Array, scale: float | None = None) -> PoolScores:
+        """Return the pool's scores and log-probabilities; ``scale``: the temperature at unit spread."""
+        scores = self._scores(pool, vectors)
+        if scale is not None:
+            self.temperature_ = scale * spread(scores)
+        return scores, log_softmax(scores / self.temperature_, axis=1)
+
     def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
@@ -118,3 +131,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         self.transduction_ = labels
         self.labelled_round_ = np.zeros(len(labels), dtype=np.intp)
         self.labelled_round_[~split.labelled] = np.where(first_round > 0, first_round, -1)
+
+
+def spread(scores: Array) -> float:
+    """Return the mean standard deviation of a row's scores."""
+    return max(float(scores.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))

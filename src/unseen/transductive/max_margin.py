@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
 from unseen.inductive.bilinear import BilinearClassifier
@@ -16,7 +15,7 @@ from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
 from unseen.numerics.rows import Codes
 from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
-from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 
@@ -134,11 +133,11 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             )
             V = self._learn(joined, coordinates, V, K, random)
             self.compatibility_ = (V @ E.T).astype(dtype)
-            return self._pool_scores(pool, vectors, scale)
+            return _probabilities(self._scored(pool, vectors, scale))
 
-        start = self._pool_scores(pool, vectors, None)
-        scale = self.temperature_ / _spread(self._scores(pool, vectors))
-        self.history_, first_round = run_rounds(start, learn, strategy)
+        start = self._scored(pool, vectors)
+        scale = self.temperature_ / spread(start[0])
+        self.history_, first_round = run_rounds(_probabilities(start), learn, strategy)
         return first_round
 
     def _learn(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
@@ -159,14 +158,6 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         )
         return mean
 
-    def _pool_scores(self, pool: Array, vectors: Array, scale: float | None) -> PoolScores:
-        """Return probabilities and their logarithms; ``scale`` is the temperature at unit spread."""
-        found = self._scores(pool, vectors)
-        if scale is not None:
-            self.temperature_ = scale * _spread(found)
-        log_p = log_softmax(found / self.temperature_, axis=1)
-        return np.exp(log_p), log_p
-
     def _label_embedding(self, X: Any) -> Array:
         return self.predict_proba(X)
 
@@ -179,5 +170,6 @@ def two_group_hinge(scores: Array, codes: Codes, first: int) -> tuple[Array, Arr
     return structured_hinge(np.where(other, lowest, scores), codes)
 
 
-def _spread(found: Array) -> float:
-    return max(float(found.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))
+def _probabilities(found: PoolScores) -> PoolScores:
+    """Put probabilities in the place of scores, which are not regressed on labels here."""
+    return np.exp(found[1]), found[1]

@@ -180,11 +180,6 @@ class PointClassifier(TransductiveClassifier):
     def _semantic_width(self) -> int:
         return self._width
 
-    def _own(self, candidates: Array) -> Array:
-        """Return the place of each candidate among the seen classes, -1 for an unseen one."""
-        place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
-        return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
-
     def _check_parameters(self) -> None:
         for name in self._whole:
             value = getattr(self, name)
@@ -199,9 +194,3 @@ class PointClassifier(TransductiveClassifier):
             isinstance(value, Real) and 0 <= float(value) <= 1
         ):
             self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
-
-    def _refuse(self, name: str, wanted: str) -> None:
-        raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
-            f"Got {getattr(self, name)!r} instead."
-        )

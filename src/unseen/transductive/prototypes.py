@@ -339,11 +339,6 @@ class SelfPacedPrototypes(TransductiveClassifier):
     def _semantic_width(self) -> int:
         return self._width
 
-    def _own(self, candidates: Array) -> Array:
-        """Return the place of each candidate among the seen classes, -1 for an unseen one."""
-        place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
-        return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
-
     def _seed(self) -> int:
         if self.random_state is None:
             return 0
@@ -379,12 +374,6 @@ class SelfPacedPrototypes(TransductiveClassifier):
             self._refuse("shrinkage", "'auto' or a number in [0, 1]")
         if not (isinstance(self.normalise, (bool, np.bool_)) or self.normalise == "auto"):
             self._refuse("normalise", "'auto', True or False")
-
-    def _refuse(self, name: str, wanted: str) -> None:
-        raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.rows import class_sums, gram
 from unseen.numerics.structural import one_domain, regularised, semantic_ridge, two_domains
-from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 from unseen.transductive.taste import ROUND_C
@@ -103,10 +102,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
         if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
-            raise ValueError(
-                "The 'shrinkage' parameter of SMS must be None or a number in (0, 1]. "
-                f"Got {self.shrinkage!r} instead."
-            )
+            self._refuse("shrinkage", "None or a number in (0, 1]")
         strategy = strategy_of(self.selection, type(self).__name__)
         A, B, dtype = self._seen_vectors().T, vectors.T, split.rows.X.dtype
         C, mu = self._number("C"), self._number("mu")
@@ -126,8 +122,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         metric = sums.metric(self.shrinkage)
         G, H2 = regularised(sums.moments, self.C_, metric), semantic_ridge(B, self.mu_)
         omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
-        start = self._pool_scores(pool, vectors, None)
-        scale = self.temperature_ / _spread(start[0])
+        start = self._scored(pool, vectors)
+        scale = self.temperature_ / spread(start[0])
 
         def learn(selection: Selection) -> PoolScores:
             rows = selection.chosen
@@ -135,21 +131,10 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             G2 = regularised(gram(X, weights), self.C_, metric)
             R = labelled + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
-            return self._pool_scores(pool, vectors, scale)
+            return self._scored(pool, vectors, scale)
 
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}
-
-    def _pool_scores(self, pool: Array, vectors: Array, scale: float | None) -> PoolScores:
-        """Return scores and log-probabilities; ``scale`` is the temperature at unit spread."""
-        found = self._scores(pool, vectors)
-        if scale is not None:
-            self.temperature_ = scale * _spread(found)
-        return found, log_softmax(found / self.temperature_, axis=1)
-
-
-def _spread(found: Array) -> float:
-    return max(float(found.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
-from unseen.transductive.base import Compress, Split, TransductiveClassifier
+from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 
@@ -136,10 +135,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             size = len(split.pool) if compress is None else len(X)
             weights = weights * (seen.total / size if omega is None else omega)
             self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
-            return self._pool_scores(split.pool, vectors, scale)
+            return self._scored(split.pool, vectors, scale)
 
-        start = self._pool_scores(split.pool, vectors)
-        scale = self.temperature_ / _spread(start[0])  # the rounds keep the sharpness of the start
+        start = self._scored(split.pool, vectors)
+        scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
         if self._leaves_alone(split, candidates, vectors):
             self.history_ = []
             return np.zeros(len(split.pool), dtype=np.intp)
@@ -176,23 +175,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.objective_ = solution.objective
         self.duality_gap_, self.relative_gap_ = solution.gap, solution.relative_gap
 
-    def _pool_scores(self, pool: Array, vectors: Array, scale: float | None = None) -> PoolScores:
-        """Return scores and log-probabilities; ``scale`` is the temperature at unit spread."""
-        scores = self._scores(pool, vectors)
-        if scale is not None:
-            self.temperature_ = scale * _spread(scores)
-        return scores, log_softmax(scores / self.temperature_, axis=1)
-
     def _shrinkage(self) -> float | None:
         value = self.shrinkage
         if value is None or 0 < value <= 1:
             return value
-        raise ValueError(
-            "The 'shrinkage' parameter of TASTE must be None or a number in (0, 1]. "
-            f"Got {value!r} instead."
-        )
-
-
-def _spread(scores: Array) -> float:
-    """Return the mean standard deviation of a row's scores."""
-    return max(float(scores.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))
+        self._refuse("shrinkage", "None or a number in (0, 1]")
