@@ -142,10 +142,16 @@ class ASTE(BilinearClassifier):
         X, codes, weights = rows
         G = regularised(choice.sums.moments, choice.C)
         solve = one_domain(G, semantic_ridge(A, choice.mu))
-        found = frank_wolfe(X, codes, A, solve, weights=weights, tol=self.tol, max_iter=self.max_iter)
+        known = choice.sums.labels, choice.sums.counts
+        found = frank_wolfe(
+            X, codes, A, solve, weights=weights, labels=known, tol=self.tol, max_iter=self.max_iter
+        )
         self.objective_, self.n_iter_ = found.objective, found.n_iter
         self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
         return found.compatibility
+
+    def _takes_chunks(self) -> bool:
+        return self.solver == "exact" and super()._takes_chunks()
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.positive import solver
-from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
+from unseen.numerics.rows import Codes, class_weights, labelled_sums, within_class_scatter
 from unseen.numerics.structural import regularised, semantic_ridge
 
 Array = npt.NDArray[Any]
@@ -44,26 +44,14 @@ class Sums:
     def of(cls, rows: Rows, classes: int, width: int | None = None) -> Sums:
         """Take the sums in one pass over the rows."""
         X, codes, weights = rows
-        return cls(
-            gram(X, weights),
-            class_sums(X, codes, classes, weights),
-            class_weights(codes, classes, weights),
-            X.shape[1] if width is None else width,
-        )
+        sums = labelled_sums(X, codes, classes, weights)
+        return cls(*sums, X.shape[1] if width is None else width)
 
-    def __add__(self, other: Sums) -> Sums:
+    def without(self, moments: Array, kept: Codes) -> Sums:
+        """Take XᵀX of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
-            moments=self.moments + other.moments,
-            labels=self.labels + other.labels,
-            counts=self.counts + other.counts,
-        )
-
-    def without(self, other: Sums, kept: Codes) -> Sums:
-        """Take the rows of held-out classes away; keep the columns of the other classes."""
-        return replace(
-            self,
-            moments=self.moments - other.moments,
+            moments=self.moments - moments,
             labels=self.labels[:, kept],
             counts=self.counts[kept],
         )
@@ -151,64 +139,55 @@ def choose(
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
-    sums: list[Sums] = []
-    total: Sums | None = None
-    for part in parts:
-        rows_of_part = rows.of_classes(part)
-        own = Sums.of(rows_of_part._replace(codes=part[rows_of_part.codes]), classes, width)
-        total = own if total is None else total + own
-        # Kept for each fold in the precision of the rows: p × p is large.
-        sums.append(replace(own, moments=own.moments.astype(rows.X.dtype)))
-    assert total is not None
+    table = FoldOf.of(parts, classes)
+    moments, labels, counts = fold_sums(rows, table)
+    total = Sums(sum(moments), labels, counts, rows.X.shape[1] if width is None else width)
     judged = rows if held is None else held
-    folded = [_Fold.of(judged.of_classes(part), part, total, sums.pop(0), A, C) for part in parts]
-    accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
+    dtype = judged.X.dtype
+    folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
+    left, right = [fold.left for fold in folded], [fold.right for fold in folded]
+    hits = fold_hits(judged, table, left, right)
+    sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
+    shares = [
+        own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
+        for own, part in zip(hits, parts, strict=True)
+    ]
+    accuracy = np.mean([np.nanmean(own, axis=0) for own in shares], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
+    temperatures = fold_temperatures(judged, table, [own[i] for own in left], [own[j] for own in right])
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(np.mean([fold.log_temperature(i, mu, j) for fold in folded]))),
+        float(np.exp(np.mean(np.log(temperatures)))),
         total,
     )
 
 
-@dataclass(frozen=True)
 class _Fold:
-    """Held-out rows under the ridges that all other classes give."""
+    """The ridges that all classes but those of one fold give, in two factors.
 
-    codes: Codes
-    weights: Array | None
-    embedded: list[Array]
-    """For each value of C, X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""
-    seen: Array
-    unseen: Array
+    ``left[i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[i] @ right[j]`` scores the
+    held-out classes.
+    """
 
-    @classmethod
-    def of(cls, held: Rows, part: Codes, total: Sums, own: Sums, A: Array, C: Path) -> _Fold:
-        """Take the held-out classes away from the total."""
+    def __init__(
+        self, part: Codes, total: Sums, moments: Array, A: Array, C: Path, mu: Path, dtype: Any
+    ) -> None:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        train = total.without(own, kept)
-        embedded = []
-        for i in range(len(C.values)):
-            half = solver(regularised(train.moments, C.at(i, 2 * train.scale)))(2 * train.labels)
-            embedded.append(np.asarray(held.X @ half.astype(held.X.dtype)))
-        return cls(held.codes, held.weights, embedded, A[:, kept], A[:, part])
-
-    def accuracies(self, mu: Path) -> Array:
-        """Return the per-class accuracy on the held-out classes for each pair of values."""
-        out = np.empty((len(self.embedded), len(mu.values)))
-        for i, j in np.ndindex(out.shape):
-            hits = self._scores(i, mu, j).argmax(axis=1) == self.codes
-            classes = self.unseen.shape[1]
-            out[i, j] = np.nanmean(per_class_accuracy(self.codes, hits, classes, self.weights))
-        return out
-
-    def log_temperature(self, i: int, mu: Path, j: int) -> float:
-        """Return the log-temperature of the held-out rows."""
-        scores = self._scores(i, mu, j)
-        return float(np.log(fit_temperature(scores, self.codes, self.unseen.shape[1], self.weights)))
-
-    def _scores(self, i: int, mu: Path, j: int) -> Array:
-        H = semantic_ridge(self.seen, mu.at(j, semantic_scale(self.seen)))
-        right = self.seen.T @ linalg.solve(H, self.unseen, assume_a="pos")
-        return np.asarray(self.embedded[i] @ right.astype(self.embedded[i].dtype))
+        train = total.without(moments, kept)
+        self.left = np.stack(
+            [
+                solver(regularised(train.moments, C.at(i, 2 * train.scale)))(2 * train.labels)
+                for i in range(len(C.values))
+            ]
+        ).astype(dtype)
+        seen, unseen = A[:, kept], A[:, part]
+        self.right = np.stack(
+            [
+                seen.T
+                @ linalg.solve(
+                    semantic_ridge(seen, mu.at(j, semantic_scale(seen))), unseen, assume_a="pos"
+                )
+                for j in range(len(mu.values))
+            ]
+        ).astype(dtype)

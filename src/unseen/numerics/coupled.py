@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.bilinear import Choice
+from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, class_sums, class_weights, gram, row_space
+from unseen.numerics.rows import gram, labelled_sums, row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
     StructuralSolution,
@@ -60,26 +61,34 @@ class StructuralProblem:
 
     def labelled_only(self, tol: float, max_iter: int = 100) -> StructuralSolution:
         """Solve ASTE."""
-        X, moments, metric, basis = self._coordinates(self._X[:0])[1:]
+        X, moments, metric, basis = self._coordinates(())[1:]
         solve = one_domain(
             regularised(moments, self._choice.C, metric),
             semantic_ridge(self._A, self._choice.mu),
         )
         found = frank_wolfe(
-            X, self._codes, self._A, solve, weights=self._weights, tol=tol, max_iter=max_iter
+            X,
+            self._codes,
+            self._A,
+            solve,
+            weights=self._weights,
+            labels=self._known(basis),
+            tol=tol,
+            max_iter=max_iter,
         )
         return self._finish(found, basis)
 
     def with_pseudo_labels(
-        self, pool: Array, codes: Codes, weights: Array, tol: float, max_iter: int = 100
+        self, pool: Any, codes: Any, weights: Any, tol: float, max_iter: int = 100
     ) -> StructuralSolution:
         """Solve with rows of the pool, their candidate codes and their weights added."""
         pool, X, moments, metric, basis = self._coordinates(pool)
         C, mu = self._choice.C, self._choice.mu
+        pseudo_moments, pseudo_labels, sizes = labelled_sums(pool, codes, self._B.shape[1], weights)
         solve = two_domains(
             regularised(moments, C, metric),
             semantic_ridge(self._A, mu),
-            regularised(gram(pool, weights), C, metric),
+            regularised(pseudo_moments, C, metric),
             semantic_ridge(self._B, mu),
         )
         found = frank_wolfe(
@@ -88,20 +97,27 @@ class StructuralProblem:
             self._A,
             solve,
             weights=self._weights,
+            labels=self._known(basis),
             start=self._dual if basis is None else None,
-            pseudo_sums=2 * class_sums(pool, codes, self._B.shape[1], weights) @ self._B.T,
-            pseudo_weight=float(class_weights(codes, self._B.shape[1], weights).sum()),
+            pseudo_sums=2 * pseudo_labels @ self._B.T,
+            pseudo_weight=float(sizes.sum()),
             tol=tol,
             max_iter=max_iter,
         )
         return self._finish(found, basis)
 
-    def _coordinates(self, pool: Array) -> tuple[Array, Array, Array, Array | None, Array | None]:
+    def _known(self, basis: Array | None) -> tuple[Array, Array] | None:
+        """Return the class sums that the choice took, unless the rows are written in their span."""
+        sums = self._choice.sums
+        return (sums.labels, sums.counts) if basis is None else None
+
+    def _coordinates(self, pool: Any) -> tuple[Any, Any, Array, Array | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
-        if len(X) + len(pool) >= X.shape[1]:
+        if len(X) + len(pool) >= X.shape[1] or isinstance(X, Chunks) or isinstance(pool, Chunks):
             return pool, X, self._choice.sums.moments, self._metric, None
-        rows, basis = row_space(np.concatenate([pool, X]), self._metric)
+        both = np.concatenate([pool, X]) if len(pool) else X
+        rows, basis = row_space(both, self._metric)
         pool, X = rows[: len(pool)], rows[len(pool) :]
         return pool, X, gram(X, self._weights), None, basis
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
+from unseen.numerics.chunks import mapped
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
-from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.rounds import PoolScores, never, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 
 Array = npt.NDArray[Any]
@@ -118,7 +119,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    ) -> Any:
         strategy = strategy_of(self.selection, type(self).__name__)
         seen = self._start(split, vectors, compress)
         if not len(split.pool):
@@ -127,13 +128,13 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         omega = self._number("pool_weight")
 
         def learn(selection: Selection) -> PoolScores:
-            rows = selection.chosen
-            X, codes, weights = split.pool[rows], selection.codes[rows], selection.weights[rows]
+            X, codes, weights = selection.of(split.pool)
             if compress is not None:
                 X, codes = compress(X, codes, len(vectors), weights)
                 weights = np.ones(len(X))
             size = len(split.pool) if compress is None else len(X)
-            weights = weights * (seen.total / size if omega is None else omega)
+            omega_ = seen.total / size if omega is None else omega
+            weights = mapped(np.multiply, weights, given=(omega_,))
             self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
             return self._scored(split.pool, vectors, scale)
 
@@ -141,7 +142,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
         if self._leaves_alone(split, candidates, vectors):
             self.history_ = []
-            return np.zeros(len(split.pool), dtype=np.intp)
+            return never(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
 

@@ -1,0 +1,5 @@
+"""Beyond memory and beyond one machine: the same fit on chunks of a file and on a Dask cluster."""
+
+from unseen.scale.opening import connect, open_rows
+
+__all__ = ["connect", "open_rows"]
