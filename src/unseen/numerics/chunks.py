@@ -89,7 +89,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def where(self, mask: Self, counts: Sequence[int]) -> Self:
-        """Return the marked rows; ``counts`` says how many each chunk has. Empty chunks are left out."""
+        """Return the marked rows, ``counts`` of each chunk; chunks without any are left out."""
 
     @abstractmethod
     def put_back(self, mask: Self, counts: Sequence[int], fill: Any) -> Self:

@@ -36,9 +36,9 @@ class Selection:
     threshold: float
 
     @property
-    def chosen(self) -> Any:
-        """What selects the trusted rows, for :func:`unseen.numerics.chunks.taken`."""
-        return marked(mapped(_trusted, self.weights))
+    def chosen(self) -> npt.NDArray[np.intp]:
+        """The places of the rows that were selected, where they are in memory."""
+        return np.flatnonzero(self.weights > 0)
 
     @property
     def covered(self) -> int:
@@ -50,7 +50,7 @@ class Selection:
 
     def of(self, pool: Any) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
-        return Rows(pool, self.codes, self.weights).take(self.chosen)
+        return Rows(pool, self.codes, self.weights).take(marked(mapped(_trusted, self.weights)))
 
 
 @runtime_checkable
