@@ -12,6 +12,12 @@ from unseen.numerics.chunks import BLOCK, kept, mapped, summed
 
 Array = npt.NDArray[Any]
 
+LARGEST = 50.0
+"""The logarithm of a class's factor stays within ± this: nothing over- or underflows."""
+
+DEPTH = 5
+"""Past steps that the next one is mixed from."""
+
 
 def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Any:
     """Return log-probabilities whose class totals lean towards a prior (Sinkhorn's iteration).
@@ -30,21 +36,41 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
     """
     if strength <= 0 or len(log_p) == 0:
         return log_p
-    # Rows scaled to a largest entry of one, and factors kept within e±50: nothing over- or underflows.
+    # Rows scaled to a largest entry of one: nothing over- or underflows.
     P = kept(mapped(_scaled, log_p))
     target = np.log(prior) + np.log(len(log_p))
     bias = np.zeros(log_p.shape[1])
+    past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
         # What each class would draw at bias zero, the others as they are.
         (drawn,) = summed(_drawn, P, given=(np.exp(bias),), size=16 * BLOCK)
         drawn = np.log(np.maximum(drawn, np.finfo(float).tiny))
         update = strength * (target - drawn)
-        update = np.clip(update - update.mean(), -50.0, 50.0)
-        done = np.abs(update - bias).max() < 1e-6
+        update = np.clip(update - update.mean(), -LARGEST, LARGEST)
+        residual = update - bias
         bias = update
-        if done:
+        if np.abs(residual).max() < 1e-6:
             break
+        bias = np.clip(_accelerated(update, residual, past), -LARGEST, LARGEST)
     return mapped(_moved, log_p, given=(bias,))
+
+
+def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]) -> Array:
+    """Return Anderson's step: the mixture of the last updates whose residuals cancel best.
+
+    Where many passes are needed, it takes a third or less of those of plain iteration. Where a residual has grown, the past is
+    forgotten, and the step is the plain one.
+    """
+    if past and np.linalg.norm(residual) > np.linalg.norm(past[-1][1]):
+        past.clear()
+    step = update
+    if past:
+        updates = np.stack([update - old for old, _ in past], axis=1)
+        residuals = np.stack([residual - old for _, old in past], axis=1)
+        step = update - updates @ np.linalg.lstsq(residuals, residual, rcond=1e-10)[0]
+    past.append((update, residual))
+    del past[:-DEPTH]
+    return np.asarray(step)
 
 
 def estimate_prior(log_p: Any, smoothing: float = 0.2, max_iter: int = 30) -> Array:

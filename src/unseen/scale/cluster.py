@@ -16,6 +16,8 @@ import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
 
 from unseen.numerics.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
 from unseen.scale.local import select, spread_out
@@ -62,17 +64,26 @@ class DaskChunks(Chunks):
         self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
     ) -> list[Any]:
         """Call the function on every chunk, where it is, and bring the answers here."""
-        return list(dask.compute(*self._parts(_apply, function, others, given, each)))
+        parts = self._parts(_apply, function, others, given, each)
+        return list(dask.compute(*parts.to_delayed()))
 
     def summed(
         self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK
     ) -> tuple[Array, ...]:
         """Sum each chunk where it is, and add the sums in a tree."""
         parts = self._parts(partial(_chunk_sum, size), function, others, given)
-        adding = dask.delayed(_sum_of_parts, pure=False)
-        while len(parts) > 1:
-            parts = [adding(parts[i : i + SPLIT]) for i in range(0, len(parts), SPLIT)]
-        total: tuple[Array, ...] = dask.compute(parts[0])[0]
+        name = _name("tree")
+        level = parts.__dask_keys__()
+        graph: dict[Any, Any] = {}
+        while len(level) > 1:
+            groups = [level[i : i + SPLIT] for i in range(0, len(level), SPLIT)]
+            level = [(name, len(graph) + i) for i in range(len(groups))]
+            graph.update(
+                (key, (_sum_of_parts, group)) for key, group in zip(level, groups, strict=True)
+            )
+        tree = HighLevelGraph.from_collections(name, graph, dependencies=[parts])
+        optimised = parts.__dask_optimize__(tree, level)
+        total: tuple[Array, ...] = dask.compute(Delayed(level[0], optimised))[0]
         return total
 
     def mapped(
@@ -160,9 +171,9 @@ class DaskChunks(Chunks):
         others: Sequence[Any],
         given: tuple[Any, ...],
         each: Sequence[Any] = (),
-    ) -> list[Any]:
+    ) -> Any:
         """Return what the function makes of each chunk, to be computed; reading is part of the task."""
-        parts = da.blockwise(
+        return da.blockwise(
             _run,
             "i",
             *self._arguments(how, function, others, given, each),
@@ -171,7 +182,6 @@ class DaskChunks(Chunks):
             dtype=object,
             meta=np.empty(0, dtype=object),
         )
-        return list(parts.to_delayed())
 
     def _arguments(
         self,
