@@ -137,7 +137,7 @@ def _open_dask(X: Any) -> Chunks | None:
             f"Got a Dask {type(X).__name__}, but fit and predict take a Dask array: "
             "give X.to_dask_array(lengths=True)."
         )
-    return DaskChunks(X)
+    return DaskChunks.of(X)
 
 
 def _open_lazy(X: Any) -> Chunks | None:
