@@ -17,22 +17,25 @@ from scipy import linalg
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.positive import solver
-from unseen.numerics.rows import Codes, class_sums, class_weights, gram, within_class_scatter
-from unseen.numerics.structural import regularised, semantic_ridge
+from unseen.numerics.moments import Metric, Moments, pays, ridge_path
+from unseen.numerics.rows import Codes, class_sums, class_weights
+from unseen.numerics.structural import semantic_ridge
 
 Array = npt.NDArray[Any]
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
+FOLD_ERROR = 1e-3
+"""Relative error of the scores in folds, which only rank values."""
+
 
 @dataclass(frozen=True)
 class Sums:
     """All that a ridge needs of labelled rows."""
 
-    moments: Array
-    """XᵀX, of shape (p, p)."""
+    second: Moments
+    """XᵀX, formed only where it is needed."""
     labels: Array
     """XᵀY, of shape (p, K)."""
     counts: Array
@@ -45,7 +48,7 @@ class Sums:
         """Take the sums in one pass over the rows."""
         X, codes, weights = rows
         return cls(
-            gram(X, weights),
+            Moments(X, weights),
             class_sums(X, codes, classes, weights),
             class_weights(codes, classes, weights),
             X.shape[1] if width is None else width,
@@ -54,7 +57,7 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         return replace(
             self,
-            moments=self.moments + other.moments,
+            second=Moments.given(self.moments + other.moments),
             labels=self.labels + other.labels,
             counts=self.counts + other.counts,
         )
@@ -63,30 +66,38 @@ class Sums:
         """Take the rows of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
-            moments=self.moments - other.moments,
+            second=Moments.given(self.moments - other.moments),
             labels=self.labels[:, kept],
             counts=self.counts[kept],
         )
 
-    def metric(self, shrinkage: float | None) -> Array | None:
+    def rounded(self, dtype: Any) -> Sums:
+        """Return the sums with XᵀX in this precision."""
+        return replace(self, second=Moments.given(self.moments.astype(dtype)))
+
+    def metric(self, shrinkage: float | None) -> Metric | None:
         """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
 
         ``None`` means the identity: the plain ridge of the paper.
         """
         if shrinkage is None:
             return None
-        scatter = within_class_scatter(self.moments, self.labels, self.counts)
-        mean = float(np.trace(scatter)) / len(scatter)
+        present = self.counts > 0
+        factor = self.labels[:, present] / np.sqrt(self.counts[present])
+        mean = (self.second.trace - float(np.square(factor).sum())) / len(factor)
         if not mean > 0:
             return None
-        scatter *= (1.0 - shrinkage) / mean
-        scatter[np.diag_indices_from(scatter)] += shrinkage
-        return scatter
+        return Metric(self.second, factor, (1.0 - shrinkage) / mean, shrinkage)
+
+    @property
+    def moments(self) -> Array:
+        """XᵀX, of shape (p, p)."""
+        return self.second.dense
 
     @property
     def scale(self) -> float:
         """The mean diagonal of XᵀX: the unit in which C is searched."""
-        return max(float(np.trace(self.moments)) / self.width, np.finfo(float).tiny)
+        return max(self.second.trace / self.width, np.finfo(float).tiny)
 
 
 def semantic_scale(A: Array) -> float:
@@ -158,10 +169,11 @@ def choose(
         own = Sums.of(rows_of_part._replace(codes=part[rows_of_part.codes]), classes, width)
         total = own if total is None else total + own
         # Kept for each fold in the precision of the rows: p × p is large.
-        sums.append(replace(own, moments=own.moments.astype(rows.X.dtype)))
+        sums.append(own.rounded(rows.X.dtype))
     assert total is not None
+    whole = total.rounded(rows.X.dtype) if pays(total.second, classes) else total
     judged = rows if held is None else held
-    folded = [_Fold.of(judged.of_classes(part), part, total, sums.pop(0), A, C) for part in parts]
+    folded = [_Fold.of(judged.of_classes(part), part, whole, sums.pop(0), A, C) for part in parts]
     accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
     return Choice(
@@ -188,10 +200,9 @@ class _Fold:
         """Take the held-out classes away from the total."""
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
         train = total.without(own, kept)
-        embedded = []
-        for i in range(len(C.values)):
-            half = solver(regularised(train.moments, C.at(i, 2 * train.scale)))(2 * train.labels)
-            embedded.append(np.asarray(held.X @ half.astype(held.X.dtype)))
+        values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
+        halves = np.concatenate(ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR), axis=1)
+        embedded = np.hsplit(held.X @ halves.astype(held.X.dtype), len(values))
         return cls(held.codes, held.weights, embedded, A[:, kept], A[:, part])
 
     def accuracies(self, mu: Path) -> Array:

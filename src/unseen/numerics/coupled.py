@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy.typing as npt
 
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, class_sums, class_weights, gram, row_space
+from unseen.numerics.moments import Metric, Moments, Ridge, Shared, metric_solver, pays
+from unseen.numerics.positive import Solve
+from unseen.numerics.rows import Codes, class_sums, class_weights, row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
     StructuralSolution,
     frank_wolfe,
     one_domain,
-    regularised,
     semantic_ridge,
     two_domains,
 )
@@ -35,7 +37,7 @@ class StructuralProblem:
         Semantics of their classes, and of the candidates.
     choice : Choice
         C, μ and the sums over X.
-    metric : array of shape (p, p), optional
+    metric : Metric, optional
         Of the regulariser; the identity when not given.
     """
 
@@ -45,13 +47,21 @@ class StructuralProblem:
         A: Array,
         B: Array,
         choice: Choice,
-        metric: Array | None = None,
+        metric: Metric | None = None,
     ) -> None:
         joint, self._span = semantic_coordinates(np.concatenate([A, B], axis=1))
         self._A, self._B = joint[:, : A.shape[1]], joint[:, A.shape[1] :]
         self._X, self._codes, self._weights = rows
         self._choice, self._metric = choice, metric
         self._dual: Array | None = None
+        second = choice.sums.second
+        many = len(rows.X) >= second.width and pays(second, len(joint))
+        self._space = Shared(second, metric) if many else None
+
+    @cached_property
+    def _inverse(self) -> Solve | None:
+        """The map R → M⁻¹R of the metric."""
+        return None if self._metric is None else metric_solver(self._metric, len(self._A))
 
     @property
     def total(self) -> float:
@@ -61,10 +71,8 @@ class StructuralProblem:
     def labelled_only(self, tol: float, max_iter: int = 100) -> StructuralSolution:
         """Solve ASTE."""
         X, moments, metric, basis = self._coordinates(self._X[:0])[1:]
-        solve = one_domain(
-            regularised(moments, self._choice.C, metric),
-            semantic_ridge(self._A, self._choice.mu),
-        )
+        G = Ridge(moments, self._choice.C, metric)
+        solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
         found = frank_wolfe(
             X, self._codes, self._A, solve, weights=self._weights, tol=tol, max_iter=max_iter
         )
@@ -77,10 +85,11 @@ class StructuralProblem:
         pool, X, moments, metric, basis = self._coordinates(pool)
         C, mu = self._choice.C, self._choice.mu
         solve = two_domains(
-            regularised(moments, C, metric),
+            Ridge(moments, C, metric),
             semantic_ridge(self._A, mu),
-            regularised(gram(pool, weights), C, metric),
+            Ridge(Moments(pool, weights), C, metric),
             semantic_ridge(self._B, mu),
+            self._space,
         )
         found = frank_wolfe(
             X,
@@ -96,14 +105,14 @@ class StructuralProblem:
         )
         return self._finish(found, basis)
 
-    def _coordinates(self, pool: Array) -> tuple[Array, Array, Array, Array | None, Array | None]:
+    def _coordinates(self, pool: Array) -> tuple[Array, Array, Moments, Metric | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
         if len(X) + len(pool) >= X.shape[1]:
-            return pool, X, self._choice.sums.moments, self._metric, None
-        rows, basis = row_space(np.concatenate([pool, X]), self._metric)
+            return pool, X, self._choice.sums.second, self._metric, None
+        rows, basis = row_space(np.concatenate([pool, X]), self._inverse)
         pool, X = rows[: len(pool)], rows[len(pool) :]
-        return pool, X, gram(X, self._weights), None, basis
+        return pool, X, Moments(X, self._weights), None, basis
 
     def _finish(self, found: StructuralSolution, basis: Array | None) -> StructuralSolution:
         self._dual = found.dual_sums if basis is None else None

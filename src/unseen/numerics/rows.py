@@ -6,7 +6,7 @@ p × K sums. Sums are kept in float64; the products that make them run in the dt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,30 +100,33 @@ def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> A
     return scatter
 
 
-def row_space(X: Array, metric: Array | None = None) -> tuple[Array, Array]:
+def row_space(X: Array, inverse: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
     """Write few rows of many columns in coordinates of their own span.
 
     Parameters
     ----------
     X : array of shape (n, p) with n < p
-    metric : array of shape (p, p), optional
-        Positive definite M; lengths of weight vectors are measured as ‖v‖² = vᵀMv.
+    inverse : callable, optional
+        The map R → M⁻¹R of a positive definite M; lengths of weight vectors are then measured as
+        ‖v‖² = vᵀMv.
 
     Returns
     -------
-    Z : array of shape (n, n)
+    Z : array of shape (n, r) with r ≤ n
         The rows in the new coordinates.
-    basis : array of shape (p, n)
+    basis : array of shape (p, r)
         X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
     """
     rows = X.astype(float)
-    lower = None if metric is None else linalg.cholesky(metric, lower=True)
-    if lower is not None:
-        rows = linalg.solve_triangular(lower, rows.T, lower=True).T
-    basis, triangle = linalg.qr(rows.T, mode="economic")
-    if lower is not None:
-        basis = linalg.solve_triangular(lower, basis, lower=True, trans="T")
-    return triangle.T, basis
+    if inverse is None:
+        basis, triangle = linalg.qr(rows.T, mode="economic")
+        return triangle.T, basis
+    weights = inverse(rows.T)
+    products = rows @ weights
+    values, vectors = linalg.eigh((products + products.T) / 2)
+    kept = values > len(values) * np.finfo(X.dtype).eps * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return vectors * roots, weights @ (vectors / roots)
 
 
 def _indicator(

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from unseen.numerics.losses import adaptive_structural_cost
+from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
 from unseen.numerics.positive import Solve, rough_solver, solver
 from unseen.numerics.rows import Codes, blocks, class_sums, class_weights, predicted_sums
 
@@ -85,53 +86,43 @@ def semantic_ridge(A: Array, mu: float) -> Array:
     return H
 
 
-def regularised(second_moments: Array, C: float, metric: Array | None = None) -> Array:
-    """Return G = 2XᵀX + C·M."""
-    G: Array = 2 * second_moments
-    if metric is None:
-        G[np.diag_indices_from(G)] += C
-    else:
-        G += C * metric
-    return G
-
-
-def one_domain(G: Array, H: Array) -> Solve:
+def one_domain(G: Ridge, H: Array, space: Shared | None = None) -> Solve:
     """Return the map R → V with G V H = R."""
-    left, right = solver(G), solver(H)
+    left, right = ridge_solver(G, len(H), space), solver(H)
     return lambda R: right(left(R).T).T
 
 
 def two_domains(
-    G: Array, H: Array, G2: Array, H2: Array, tol: float = 1e-5, max_iter: int = 200
+    G: Ridge,
+    H: Array,
+    G2: Ridge,
+    H2: Array,
+    space: Shared | None = None,
+    tol: float = 1e-5,
+    max_iter: int = 200,
 ) -> Solve:
     """Return the map R → V with G V H + G₂ V H₂ = R.
 
     The generalised eigenvectors T of (H₂, H) make the columns of V T⁻ᵀ independent: column j
-    solves (G + dⱼ G₂) v = r. All columns run in one block of preconditioned conjugate gradients;
+    solves (G + dⱼ G₂) v = r. In a ``space`` that rounds share, all of them are solved by its basis.
+    Where there is none, all columns run in one block of preconditioned conjugate gradients;
     the preconditioner factors G + d G₂ at a few values d between the smallest and the largest dⱼ.
     When p is small, a second eigenproblem solves all of them exactly.
     """
     d, T = linalg.eigh(H2, H)
     d = np.maximum(d, 0.0)
-    if len(G) <= 512:
-        e, P = linalg.eigh(G2, G)
-        scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
 
-        def direct(R: Array) -> Array:
-            return np.asarray(P @ ((P.T @ R @ T) * scale) @ T.T)
+    def apart(columns: Solve) -> Solve:
+        return lambda R: np.asarray(columns(R @ T) @ T.T)
 
-        return direct
+    def whole() -> Solve:
+        return apart(_all_shifts(G.dense, G2.dense, d, tol, max_iter))
 
-    groups = _preconditioners(G, G2, d)
-
-    def iterative(R: Array) -> Array:
-        right = R @ T
-        solution = _block_cg(
-            lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), right, tol, max_iter
-        )
-        return np.asarray(solution @ T.T)
-
-    return iterative
+    if space is None:
+        return whole()
+    kappa = G.coefficients(LABELLED)[:, None] + d * G2.coefficients(POOL)[:, None]
+    space.with_pool(G2.moments)
+    return first_of(apart(space.system(kappa)), whole)
 
 
 def frank_wolfe(
@@ -189,6 +180,18 @@ def frank_wolfe(
         right = right - share * (direction @ A.T)
         V = V - share * toward
     return solution
+
+
+def _all_shifts(G: Array, G2: Array, d: Array, tol: float, max_iter: int) -> Solve:
+    """Return the map R → Z with (G + dⱼ G₂) zⱼ = rⱼ for every column j."""
+    if len(G) <= 512:
+        e, P = linalg.eigh(G2, G)
+        scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
+        return lambda R: np.asarray(P @ ((P.T @ R) * scale))
+    groups = _preconditioners(G, G2, d)
+    return lambda R: _block_cg(
+        lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), R, tol, max_iter
+    )
 
 
 def _preconditioners(

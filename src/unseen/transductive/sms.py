@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.rows import class_sums, gram
-from unseen.numerics.structural import one_domain, regularised, semantic_ridge, two_domains
+from unseen.numerics.moments import Moments, Ridge
+from unseen.numerics.rows import class_sums
+from unseen.numerics.structural import one_domain, semantic_ridge, two_domains
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
@@ -110,7 +111,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
         H = semantic_ridge(A, self.mu_)
         labelled = 2 * sums.labels @ A.T
-        V = one_domain(regularised(sums.moments, self.C_), H)(labelled)
+        V = one_domain(Ridge(sums.second, self.C_), H)(labelled)
         self.compatibility_ = self.inductive_ = V.astype(dtype)
         self._calibrate(split.rows, A.T, choice.temperature)
         self.history_ = []
@@ -120,7 +121,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * sums.scale
         metric = sums.metric(self.shrinkage)
-        G, H2 = regularised(sums.moments, self.C_, metric), semantic_ridge(B, self.mu_)
+        G, H2 = Ridge(sums.second, self.C_, metric), semantic_ridge(B, self.mu_)
         omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
         start = self._scored(pool, vectors)
         scale = self.temperature_ / spread(start[0])
@@ -128,7 +129,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         def learn(selection: Selection) -> PoolScores:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
-            G2 = regularised(gram(X, weights), self.C_, metric)
+            G2 = Ridge(Moments(X, weights), self.C_, metric)
             R = labelled + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             return self._scored(pool, vectors, scale)

@@ -1,0 +1,164 @@
+"""Large positive definite systems with few right-hand sides, solved in a small growing subspace.
+
+    (κ₁M₁ + κ₂M₂ + … + κ₀I) z = r
+
+Q, an orthonormal basis that begins with the right-hand sides and grows by residuals, is kept with its
+images MᵢQ. In that span the system is small and solved exactly (Galerkin); the residual of the whole
+one is then a product of kept arrays. Every next system profits: another right-hand side, other
+coefficients κ, another shift of a regularisation path. A system costs a few products MᵢB, never p × p.
+
+The error is certified. With all Mᵢ positive semi-definite, ‖z − z*‖ in the norm of the system is at
+most ‖residual‖/√κ₀, and that bounds the error of the scores of the rows behind Mᵢ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+Array = npt.NDArray[Any]
+Operator = Callable[[Array], Array]
+
+TOLERANCE = 1e-4
+"""Relative error at which a solution is taken, in the norm of its system."""
+
+NEGLIGIBLE = 1e-3
+"""Residuals that are this small a share of the largest do not widen the basis."""
+
+
+class SlowConvergence(Exception):
+    """The basis would grow too large: the system is better solved directly."""
+
+
+class Subspace:
+    """An orthonormal basis Q of a growing subspace, and its images under some operators.
+
+    Parameters
+    ----------
+    operators : sequence of callables
+        Each takes an array of shape (p, b) to M times it; M is symmetric and positive semi-definite.
+    width : int
+        p, the columns of the operators.
+    most : int
+        Columns of the basis at most.
+    dtype : dtype
+        In which products are taken; the small systems are solved in double precision.
+    """
+
+    def __init__(self, operators: Sequence[Operator], width: int, most: int, dtype: Any) -> None:
+        self._operators, self._most = list(operators), most
+        self._Q: Array = np.empty((width, 0), dtype=dtype)
+        self._images = [self._Q for _ in operators]
+        self._forms = [np.empty((0, 0)) for _ in operators]
+
+    @property
+    def rank(self) -> int:
+        """Columns of the basis."""
+        return int(self._Q.shape[1])
+
+    def replace(self, place: int, operator: Operator) -> None:
+        """Put another operator in place of one, and take the images of the basis again."""
+        self._operators[place] = operator
+        if self.rank:
+            self._images[place] = np.asarray(operator(self._Q))
+            self._forms[place] = _form(self._Q, self._images[place])
+
+    def solve(
+        self, R: Array, coefficients: Array, tol: float = TOLERANCE, least: float = 0.0
+    ) -> tuple[Array, float]:
+        """Solve Σᵢ κᵢⱼ Mᵢ zⱼ + κ₀ⱼ zⱼ = rⱼ for every column j.
+
+        Parameters
+        ----------
+        R : array of shape (p, k)
+        coefficients : array of shape (operators + 1,) or (operators + 1, k)
+            κ₁ … for the operators, then κ₀ > 0 for the identity.
+        tol : float
+            Error at most, in the norm of the systems, relative to the solution.
+        least : float
+            A solution shorter than this, in that norm, is as exact as one of this length.
+
+        Returns
+        -------
+        Z : array of shape (p, k)
+        length : float
+            Of Z in the norm of the systems.
+
+        Raises
+        ------
+        SlowConvergence
+            When the basis would need more than ``most`` columns.
+        """
+        kappa = np.asarray(coefficients, dtype=float)
+        if kappa.ndim == 1:
+            kappa = np.repeat(kappa[:, None], R.shape[1], axis=1)
+        R = R.astype(self._Q.dtype, copy=False)
+        if not self.rank:
+            self._widen(R)
+        errors: list[float] = []
+        while True:
+            Z, residual = self._galerkin(R, kappa)
+            energy = float(np.sqrt(max(float(np.einsum("ij,ij->", R, Z)), 0.0)))
+            lengths = np.linalg.norm(residual, axis=0) / np.sqrt(kappa[-1])
+            errors.append(float(np.linalg.norm(lengths)) / max(energy, least, np.finfo(float).tiny))
+            if errors[-1] <= tol:
+                return Z, energy
+            wanted = lengths > NEGLIGIBLE * lengths.max()
+            if self.rank + _blocks_to_go(errors, tol) * int(wanted.sum()) > self._most:
+                raise SlowConvergence
+            self._widen(residual[:, wanted])
+
+    def _galerkin(self, R: Array, kappa: Array) -> tuple[Array, Array]:
+        """Return the solution in the span of the basis, and its residual."""
+        Q = self._Q
+        right = (Q.T @ R).astype(float)
+        U = np.empty_like(right)
+        distinct, which = np.unique(kappa, axis=1, return_inverse=True)
+        for j, column in enumerate(distinct.T):
+            own = which.ravel() == j
+            system = column[-1] * np.eye(self.rank)
+            for k, form in zip(column[:-1], self._forms, strict=True):
+                system += k * form
+            factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+            U[:, own] = linalg.cho_solve(factor, right[:, own], check_finite=False)
+        Z = Q @ U.astype(Q.dtype)
+        residual = R - Z * kappa[-1].astype(Q.dtype)
+        for k, image in zip(kappa[:-1], self._images, strict=True):
+            residual -= image @ (U * k).astype(Q.dtype)
+        return Z, residual
+
+    def _widen(self, B: Array) -> None:
+        """Add the span of B to the basis, and take its images."""
+        for _ in range(2):  # twice is enough for orthogonality to rounding
+            B = _orthonormal(B - self._Q @ (self._Q.T @ B))
+        images = [np.asarray(operator(B)) for operator in self._operators]
+        self._Q = np.concatenate([self._Q, B], axis=1)
+        joined = zip(self._images, images, strict=True)
+        self._images = [np.concatenate(pair, axis=1) for pair in joined]
+        self._forms = [_form(self._Q, image) for image in self._images]
+
+
+def _orthonormal(B: Array) -> Array:
+    """Return an orthonormal basis of the span of B, without directions that are rounding alone."""
+    B = B / np.maximum(np.linalg.norm(B, axis=0), np.finfo(B.dtype).tiny)
+    values, vectors = linalg.eigh((B.T @ B).astype(float), check_finite=False)
+    kept = values > 10 * np.finfo(B.dtype).eps * values[-1]
+    return np.asarray(B @ (vectors[:, kept] / np.sqrt(values[kept])).astype(B.dtype))
+
+
+def _blocks_to_go(errors: list[float], tol: float) -> float:
+    """Return how many more blocks will be needed, as far as the last steps tell."""
+    if len(errors) < 3:
+        return 1.0
+    rate = min(float(np.sqrt(errors[-1] / errors[-3])), 0.99)
+    return float(np.log(tol / errors[-1]) / np.log(rate))
+
+
+def _form(Q: Array, image: Array) -> Array:
+    """Return QᵀMQ, symmetric, in double precision."""
+    form = (Q.T @ image).astype(float)
+    return np.asarray((form + form.T) / 2)
