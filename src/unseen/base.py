@@ -275,10 +275,19 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _candidate_scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        known: dict[str, Any] = {"dtype": [np.float64, np.float32], "reset": False}
+        shown = self._shows_bad_values()
+        X = validate_data(self, X, **known, ensure_all_finite=not shown)
         _, vectors = self._resolve()
         self._check_width(vectors)
-        return self._scores(X, vectors)
+        scores = self._scores(X, vectors)
+        if shown and not np.isfinite(scores).all():
+            validate_data(self, X, **known)  # says what is wrong, if it is in X
+        return scores
+
+    def _shows_bad_values(self) -> bool:
+        """Tell whether NaN or infinity in a row always shows in its scores: X is then read once."""
+        return False
 
     def _check_width(self, vectors: Array) -> None:
         width = self._semantic_width()

@@ -8,6 +8,7 @@ computed for each fold; the training sums of the others are differences from the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from scipy import linalg
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.moments import Metric, Moments, pays, ridge_path
+from unseen.numerics.moments import Metric, Moments, ridge_path
 from unseen.numerics.rows import Codes, class_sums, class_weights
 from unseen.numerics.structural import semantic_ridge
 
@@ -54,13 +55,18 @@ class Sums:
             X.shape[1] if width is None else width,
         )
 
-    def __add__(self, other: Sums) -> Sums:
-        return replace(
-            self,
-            second=Moments.given(self.moments + other.moments),
-            labels=self.labels + other.labels,
-            counts=self.counts + other.counts,
-        )
+    def formed(self) -> Sums:
+        """Return the sums with XᵀX as a matrix, so that the rows may go."""
+        return replace(self, second=Moments.given(self.moments))
+
+    @classmethod
+    def total(cls, parts: Sequence[Sums]) -> Sums:
+        """Return the sum of the sums of several sets of rows."""
+        moments = parts[0].moments.copy()
+        for part in parts[1:]:
+            moments += part.moments
+        labels, counts = sum(p.labels for p in parts), sum(p.counts for p in parts)
+        return cls(Moments.given(moments), np.asarray(labels), np.asarray(counts), parts[0].width)
 
     def without(self, other: Sums, kept: Codes) -> Sums:
         """Take the rows of held-out classes away; keep the columns of the other classes."""
@@ -70,10 +76,6 @@ class Sums:
             labels=self.labels[:, kept],
             counts=self.counts[kept],
         )
-
-    def rounded(self, dtype: Any) -> Sums:
-        """Return the sums with XᵀX in this precision."""
-        return replace(self, second=Moments.given(self.moments.astype(dtype)))
 
     def metric(self, shrinkage: float | None) -> Metric | None:
         """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
@@ -162,18 +164,13 @@ def choose(
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
-    sums: list[Sums] = []
-    total: Sums | None = None
+    sums = []
     for part in parts:
-        rows_of_part = rows.of_classes(part)
-        own = Sums.of(rows_of_part._replace(codes=part[rows_of_part.codes]), classes, width)
-        total = own if total is None else total + own
-        # Kept for each fold in the precision of the rows: p × p is large.
-        sums.append(own.rounded(rows.X.dtype))
-    assert total is not None
-    whole = total.rounded(rows.X.dtype) if pays(total.second, classes) else total
+        own = rows.of_classes(part)
+        sums.append(Sums.of(own._replace(codes=part[own.codes]), classes, width).formed())
+    total = Sums.total(sums)
     judged = rows if held is None else held
-    folded = [_Fold.of(judged.of_classes(part), part, whole, sums.pop(0), A, C) for part in parts]
+    folded = [_Fold.of(judged.of_classes(part), part, total, sums.pop(0), A, C) for part in parts]
     accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
     return Choice(

@@ -39,8 +39,9 @@ class Subspace:
 
     Parameters
     ----------
-    operators : sequence of callables
+    operators : sequence of callables, or None
         Each takes an array of shape (p, b) to M times it; M is symmetric and positive semi-definite.
+        None stands for zero, until it is replaced.
     width : int
         p, the columns of the operators.
     most : int
@@ -49,10 +50,10 @@ class Subspace:
         In which products are taken; the small systems are solved in double precision.
     """
 
-    def __init__(self, operators: Sequence[Operator], width: int, most: int, dtype: Any) -> None:
+    def __init__(self, operators: Sequence[Operator | None], width: int, most: int, dtype: Any) -> None:
         self._operators, self._most = list(operators), most
         self._Q: Array = np.empty((width, 0), dtype=dtype)
-        self._images = [self._Q for _ in operators]
+        self._images: list[Array | None] = [None if o is None else self._Q for o in operators]
         self._forms = [np.empty((0, 0)) for _ in operators]
 
     @property
@@ -63,9 +64,8 @@ class Subspace:
     def replace(self, place: int, operator: Operator) -> None:
         """Put another operator in place of one, and take the images of the basis again."""
         self._operators[place] = operator
-        if self.rank:
-            self._images[place] = np.asarray(operator(self._Q))
-            self._forms[place] = _form(self._Q, self._images[place])
+        image = np.asarray(operator(self._Q)) if self.rank else self._Q
+        self._images[place], self._forms[place] = image, _grown(np.empty((0, 0)), self._Q, image)
 
     def solve(
         self, R: Array, coefficients: Array, tol: float = TOLERANCE, least: float = 0.0
@@ -121,25 +121,28 @@ class Subspace:
         for j, column in enumerate(distinct.T):
             own = which.ravel() == j
             system = column[-1] * np.eye(self.rank)
-            for k, form in zip(column[:-1], self._forms, strict=True):
-                system += k * form
+            for k, form, image in zip(column[:-1], self._forms, self._images, strict=True):
+                if image is not None:
+                    system += k * form
             factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
             U[:, own] = linalg.cho_solve(factor, right[:, own], check_finite=False)
         Z = Q @ U.astype(Q.dtype)
         residual = R - Z * kappa[-1].astype(Q.dtype)
         for k, image in zip(kappa[:-1], self._images, strict=True):
-            residual -= image @ (U * k).astype(Q.dtype)
+            if image is not None:
+                residual -= image @ (U * k).astype(Q.dtype)
         return Z, residual
 
     def _widen(self, B: Array) -> None:
         """Add the span of B to the basis, and take its images."""
         for _ in range(2):  # twice is enough for orthogonality to rounding
             B = _orthonormal(B - self._Q @ (self._Q.T @ B))
-        images = [np.asarray(operator(B)) for operator in self._operators]
         self._Q = np.concatenate([self._Q, B], axis=1)
-        joined = zip(self._images, images, strict=True)
-        self._images = [np.concatenate(pair, axis=1) for pair in joined]
-        self._forms = [_form(self._Q, image) for image in self._images]
+        for place, (operator, image) in enumerate(zip(self._operators, self._images, strict=True)):
+            if operator is not None and image is not None:
+                new = np.asarray(operator(B))
+                self._images[place] = np.concatenate([image, new], axis=1)
+                self._forms[place] = _grown(self._forms[place], self._Q, new)
 
 
 def _orthonormal(B: Array) -> Array:
@@ -158,7 +161,14 @@ def _blocks_to_go(errors: list[float], tol: float) -> float:
     return float(np.log(tol / errors[-1]) / np.log(rate))
 
 
-def _form(Q: Array, image: Array) -> Array:
-    """Return QᵀMQ, symmetric, in double precision."""
-    form = (Q.T @ image).astype(float)
-    return np.asarray((form + form.T) / 2)
+def _grown(form: Array, Q: Array, image: Array) -> Array:
+    """Return QᵀMQ in double precision, from what it was and M times the new columns of Q."""
+    old, rank = len(form), Q.shape[1]
+    new = (Q.T @ image).astype(float)
+    grown = np.empty((rank, rank))
+    grown[:old, :old] = form
+    grown[:, old:] = new
+    grown[old:, :old] = new[:old].T
+    corner = new[old:]
+    grown[old:, old:] = (corner + corner.T) / 2
+    return grown

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.krylov import TOLERANCE, Operator, SlowConvergence, Subspace
+from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace
 from unseen.numerics.positive import SINGLE, Solve, solver
 from unseen.numerics.rows import blocks, gram
 
@@ -55,8 +55,8 @@ class Moments:
 
     @cached_property
     def dense(self) -> Array:
-        """The matrix, (p, p)."""
-        return gram(self._X, self._weights)
+        """The matrix, (p, p): in the precision of the rows where it is large, else in double."""
+        return gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
 
     @property
     def formed(self) -> bool:
@@ -154,8 +154,7 @@ class Shared:
     """
 
     def __init__(self, moments: Moments, metric: Metric | None = None, tol: float = TOLERANCE) -> None:
-        nothing: Operator = np.zeros_like
-        operators = [moments.__matmul__, nothing, nothing if metric is None else metric.spread]
+        operators = [moments.__matmul__, None, None if metric is None else metric.spread]
         self._space = Subspace(operators, moments.width, moments.width // MOST, moments.dtype)
         self._tol = tol
 

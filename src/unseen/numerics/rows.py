@@ -37,11 +37,11 @@ def class_weights(codes: Codes, classes: int, weights: Array | None = None) -> A
     return np.bincount(codes, weights=weights, minlength=classes).astype(float)
 
 
-def gram(X: Array, weights: Array | None = None) -> Array:
-    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p) in float64."""
-    if weights is None and X.flags.c_contiguous and X.dtype == np.float64:
+def gram(X: Array, weights: Array | None = None, dtype: Any = np.float64) -> Array:
+    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``."""
+    if weights is None and X.flags.c_contiguous and X.dtype == dtype:
         return np.asarray(X.T @ X)
-    total = np.zeros((X.shape[1], X.shape[1]))
+    total = np.zeros((X.shape[1], X.shape[1]), dtype)
     for rows in blocks(len(X), 4 * BLOCK):
         block = X[rows]
         scaled = block if weights is None else block * weights[rows, None].astype(X.dtype)
