@@ -25,6 +25,9 @@ from unseen.numerics.structural import (
 
 Array = npt.NDArray[Any]
 
+ROUND_ERROR = 1e-3
+"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it."""
+
 
 class StructuralProblem:
     """The convex problem of :mod:`unseen.numerics.structural`, solved again as labels are trusted.
@@ -37,8 +40,8 @@ class StructuralProblem:
         Semantics of their classes, and of the candidates.
     choice : Choice
         C, μ and the sums over X.
-    metric : Metric, optional
-        Of the regulariser; the identity when not given.
+    rounds : bool
+        Whether pseudo-labels will follow.
     """
 
     def __init__(
@@ -47,16 +50,26 @@ class StructuralProblem:
         A: Array,
         B: Array,
         choice: Choice,
-        metric: Metric | None = None,
+        rounds: bool,
     ) -> None:
         joint, self._span = semantic_coordinates(np.concatenate([A, B], axis=1))
         self._A, self._B = joint[:, : A.shape[1]], joint[:, A.shape[1] :]
         self._X, self._codes, self._weights = rows
-        self._choice, self._metric = choice, metric
+        self._choice, self._labels = choice, choice.sums.labels
+        self._metric: Metric | None = None
         self._dual: Array | None = None
+        self._near: Array | None = None
         second = choice.sums.second
         many = len(rows.X) >= second.width and pays(second, len(joint))
-        self._space = Shared(second, metric) if many else None
+        self._space = Shared(second, tol=ROUND_ERROR) if many else None
+        if many and rounds:  # so many products will follow that the matrix is worth forming
+            second.form()
+
+    def measure(self, C: float, metric: Metric | None) -> None:
+        """Take another C from now on, and measure weights by a metric instead of the identity."""
+        self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
+        if self._space is not None:
+            self._space.with_metric(metric)
 
     @cached_property
     def _inverse(self) -> Solve | None:
@@ -74,7 +87,14 @@ class StructuralProblem:
         G = Ridge(moments, self._choice.C, metric)
         solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
         found = frank_wolfe(
-            X, self._codes, self._A, solve, weights=self._weights, tol=tol, max_iter=max_iter
+            X,
+            self._codes,
+            self._A,
+            solve,
+            weights=self._weights,
+            labels=self._labels if basis is None else None,
+            tol=tol,
+            max_iter=max_iter,
         )
         return self._finish(found, basis)
 
@@ -90,6 +110,7 @@ class StructuralProblem:
             Ridge(Moments(pool, weights), C, metric),
             semantic_ridge(self._B, mu),
             self._space,
+            self._near,
         )
         found = frank_wolfe(
             X,
@@ -97,6 +118,7 @@ class StructuralProblem:
             self._A,
             solve,
             weights=self._weights,
+            labels=self._labels if basis is None else None,
             start=self._dual if basis is None else None,
             pseudo_sums=2 * class_sums(pool, codes, self._B.shape[1], weights) @ self._B.T,
             pseudo_weight=float(class_weights(codes, self._B.shape[1], weights).sum()),
@@ -116,5 +138,6 @@ class StructuralProblem:
 
     def _finish(self, found: StructuralSolution, basis: Array | None) -> StructuralSolution:
         self._dual = found.dual_sums if basis is None else None
+        self._near = found.compatibility if basis is None else None
         V = found.compatibility if basis is None else basis @ found.compatibility
         return replace(found, compatibility=V @ self._span.T)

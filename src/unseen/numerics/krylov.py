@@ -1,6 +1,6 @@
 """Large positive definite systems with few right-hand sides, solved in a small growing subspace.
 
-    (κ₁M₁ + κ₂M₂ + … + κ₀I) z = r
+    (κ₁M₁ + κ₂M₂ + … + κ₀I) Z = R
 
 Q, an orthonormal basis that begins with the right-hand sides and grows by residuals, is kept with its
 images MᵢQ. In that span the system is small and solved exactly (Galerkin); the residual of the whole
@@ -14,6 +14,7 @@ most ‖residual‖/√κ₀, and that bounds the error of the scores of the row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,21 @@ NEGLIGIBLE = 1e-3
 
 class SlowConvergence(Exception):
     """The basis would grow too large: the system is better solved directly."""
+
+
+@dataclass(frozen=True)
+class System:
+    """The coefficients κ of the operators, then κ₀ of the identity: base + dⱼ·slope for column j."""
+
+    base: Array
+    slope: Array | None = None
+    shifts: Array | float = 0.0
+    """d, one for every column."""
+
+    def coefficients(self, columns: int) -> Array:
+        """Return κ for every column, of shape (operators + 1, columns)."""
+        kappa = np.repeat(self.base[:, None], columns, axis=1)
+        return kappa if self.slope is None else kappa + self.slope[:, None] * self.shifts
 
 
 class Subspace:
@@ -67,18 +83,24 @@ class Subspace:
         image = np.asarray(operator(self._Q)) if self.rank else self._Q
         self._images[place], self._forms[place] = image, _grown(np.empty((0, 0)), self._Q, image)
 
+    def restart(self, rank: int, B: Array) -> None:
+        """Keep so many columns of the basis, and add the span of B."""
+        self._Q = self._Q[:, :rank]
+        self._images = [None if image is None else image[:, :rank] for image in self._images]
+        self._forms = [form[:rank, :rank] for form in self._forms]
+        self._widen(B.astype(self._Q.dtype))
+
     def solve(
-        self, R: Array, coefficients: Array, tol: float = TOLERANCE, least: float = 0.0
+        self, R: Array, system: System, tol: float = TOLERANCE, least: float = 0.0
     ) -> tuple[Array, float]:
-        """Solve Σᵢ κᵢⱼ Mᵢ zⱼ + κ₀ⱼ zⱼ = rⱼ for every column j.
+        """Solve a system for every column of R.
 
         Parameters
         ----------
         R : array of shape (p, k)
-        coefficients : array of shape (operators + 1,) or (operators + 1, k)
-            κ₁ … for the operators, then κ₀ > 0 for the identity.
+        system : System
         tol : float
-            Error at most, in the norm of the systems, relative to the solution.
+            Error at most, in the norm of the system, relative to the solution.
         least : float
             A solution shorter than this, in that norm, is as exact as one of this length.
 
@@ -86,22 +108,20 @@ class Subspace:
         -------
         Z : array of shape (p, k)
         length : float
-            Of Z in the norm of the systems.
+            Of Z in the norm of the system.
 
         Raises
         ------
         SlowConvergence
             When the basis would need more than ``most`` columns.
         """
-        kappa = np.asarray(coefficients, dtype=float)
-        if kappa.ndim == 1:
-            kappa = np.repeat(kappa[:, None], R.shape[1], axis=1)
+        kappa = system.coefficients(R.shape[1])
         R = R.astype(self._Q.dtype, copy=False)
         if not self.rank:
             self._widen(R)
         errors: list[float] = []
         while True:
-            Z, residual = self._galerkin(R, kappa)
+            Z, residual = self._galerkin(R, system, kappa)
             energy = float(np.sqrt(max(float(np.einsum("ij,ij->", R, Z)), 0.0)))
             lengths = np.linalg.norm(residual, axis=0) / np.sqrt(kappa[-1])
             errors.append(float(np.linalg.norm(lengths)) / max(energy, least, np.finfo(float).tiny))
@@ -112,26 +132,33 @@ class Subspace:
                 raise SlowConvergence
             self._widen(residual[:, wanted])
 
-    def _galerkin(self, R: Array, kappa: Array) -> tuple[Array, Array]:
+    def _galerkin(self, R: Array, system: System, kappa: Array) -> tuple[Array, Array]:
         """Return the solution in the span of the basis, and its residual."""
         Q = self._Q
-        right = (Q.T @ R).astype(float)
-        U = np.empty_like(right)
-        distinct, which = np.unique(kappa, axis=1, return_inverse=True)
-        for j, column in enumerate(distinct.T):
-            own = which.ravel() == j
-            system = column[-1] * np.eye(self.rank)
-            for k, form, image in zip(column[:-1], self._forms, self._images, strict=True):
-                if image is not None:
-                    system += k * form
-            factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-            U[:, own] = linalg.cho_solve(factor, right[:, own], check_finite=False)
+        U = self._inner(system, (Q.T @ R).astype(float))
         Z = Q @ U.astype(Q.dtype)
         residual = R - Z * kappa[-1].astype(Q.dtype)
         for k, image in zip(kappa[:-1], self._images, strict=True):
             if image is not None:
                 residual -= image @ (U * k).astype(Q.dtype)
         return Z, residual
+
+    def _inner(self, system: System, right: Array) -> Array:
+        """Solve in coordinates of the basis."""
+        first = self._form(system.base)
+        if system.slope is None:
+            factor = linalg.cho_factor(first, overwrite_a=True, check_finite=False)
+            return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
+        values, P = linalg.eigh(self._form(system.slope), first, check_finite=False)
+        scale = 1.0 + np.maximum(values, 0.0)[:, None] * system.shifts
+        return np.asarray(P @ ((P.T @ right) / scale))
+
+    def _form(self, kappa: Array) -> Array:
+        total: Array = kappa[-1] * np.eye(self.rank)
+        for k, form, image in zip(kappa[:-1], self._forms, self._images, strict=True):
+            if image is not None:
+                total += k * form
+        return total
 
     def _widen(self, B: Array) -> None:
         """Add the span of B to the basis, and take its images."""

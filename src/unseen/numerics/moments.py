@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace
+from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace, System
 from unseen.numerics.positive import SINGLE, Solve, solver
 from unseen.numerics.rows import blocks, gram
 
@@ -25,8 +25,8 @@ FEW_COLUMNS = 24
 MOST = 6
 """A basis of more than this share of the columns, one in MOST, costs more than a factor."""
 
-LABELLED, POOL = 0, 1
-"""The places of two operators in a :class:`Shared` space."""
+LABELLED, POOL, METRIC = 0, 1, 2
+"""The places of operators in a :class:`Shared` space."""
 
 CACHED = 1024
 """Rows that are multiplied twice while they are near."""
@@ -57,6 +57,10 @@ class Moments:
     def dense(self) -> Array:
         """The matrix, (p, p): in the precision of the rows where it is large, else in double."""
         return gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
+
+    def form(self) -> None:
+        """Make the matrix now: products by it are cheaper than passes over the rows."""
+        _ = self.dense
 
     @property
     def formed(self) -> bool:
@@ -157,12 +161,24 @@ class Shared:
         operators = [moments.__matmul__, None, None if metric is None else metric.spread]
         self._space = Subspace(operators, moments.width, moments.width // MOST, moments.dtype)
         self._tol = tol
+        self._lasting: int | None = None
 
-    def with_pool(self, pool: Moments) -> None:
-        """Take the moments of other rows for the pool's."""
+    def with_metric(self, metric: Metric | None) -> None:
+        """Measure weights by this metric, over the same rows, from now on."""
+        if metric is not None:
+            self._space.replace(METRIC, metric.spread)
+
+    def with_pool(self, pool: Moments, near: Array) -> None:
+        """Take the moments of other rows for the pool's; look for solutions near this one, (p, k).
+
+        What the basis has learned of earlier pools is forgotten, or it would grow round by round.
+        """
+        if self._lasting is None:
+            self._lasting = self._space.rank
+        self._space.restart(self._lasting, near)
         self._space.replace(POOL, pool.__matmul__)
 
-    def system(self, kappa: Array) -> Solve:
+    def system(self, system: System) -> Solve:
         """Return the map R → Z of :meth:`Subspace.solve`.
 
         A correction that is small against the largest solution need not be known to its last digit.
@@ -171,7 +187,7 @@ class Shared:
 
         def solve(R: Array) -> Array:
             nonlocal largest
-            Z, length = self._space.solve(R, kappa, self._tol, largest)
+            Z, length = self._space.solve(R, system, self._tol, largest)
             largest = max(largest, length)
             return Z.astype(float)
 
@@ -191,7 +207,7 @@ def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
     if space is None and not pays(G.moments, columns):
         return solver(G.dense)
     own = Shared(G.moments, G.metric) if space is None else space
-    return first_of(own.system(G.coefficients(LABELLED)), lambda: solver(G.dense))
+    return first_of(own.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
 def metric_solver(metric: Metric, columns: int) -> Solve:
@@ -199,7 +215,7 @@ def metric_solver(metric: Metric, columns: int) -> Solve:
     if not pays(metric.moments, columns):
         return solver(metric.dense)
     kappa = np.array([metric.share, 0.0, -metric.share, metric.rest])
-    return first_of(Shared(metric.moments, metric).system(kappa), lambda: solver(metric.dense))
+    return first_of(Shared(metric.moments, metric).system(System(kappa)), lambda: solver(metric.dense))
 
 
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:

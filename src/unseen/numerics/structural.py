@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
 from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
 from unseen.numerics.positive import Solve, rough_solver, solver
@@ -98,16 +99,17 @@ def two_domains(
     G2: Ridge,
     H2: Array,
     space: Shared | None = None,
+    near: Array | None = None,
     tol: float = 1e-5,
     max_iter: int = 200,
 ) -> Solve:
     """Return the map R → V with G V H + G₂ V H₂ = R.
 
     The generalised eigenvectors T of (H₂, H) make the columns of V T⁻ᵀ independent: column j
-    solves (G + dⱼ G₂) v = r. In a ``space`` that rounds share, all of them are solved by its basis.
-    Where there is none, all columns run in one block of preconditioned conjugate gradients;
-    the preconditioner factors G + d G₂ at a few values d between the smallest and the largest dⱼ.
-    When p is small, a second eigenproblem solves all of them exactly.
+    solves (G + dⱼ G₂) v = r. In a ``space`` that rounds share, all of them are solved by its basis,
+    which takes in the solution ``near`` at first. Where there is none, all columns run in one block of
+    preconditioned conjugate gradients; the preconditioner factors G + d G₂ at a few values d between
+    the smallest and the largest dⱼ. When p is small, a second eigenproblem solves all of them exactly.
     """
     d, T = linalg.eigh(H2, H)
     d = np.maximum(d, 0.0)
@@ -118,11 +120,11 @@ def two_domains(
     def whole() -> Solve:
         return apart(_all_shifts(G.dense, G2.dense, d, tol, max_iter))
 
-    if space is None:
+    if space is None or near is None:
         return whole()
-    kappa = G.coefficients(LABELLED)[:, None] + d * G2.coefficients(POOL)[:, None]
-    space.with_pool(G2.moments)
-    return first_of(apart(space.system(kappa)), whole)
+    space.with_pool(G2.moments, near)
+    system = System(G.coefficients(LABELLED), G2.coefficients(POOL), d)
+    return first_of(apart(space.system(system)), whole)
 
 
 def frank_wolfe(
@@ -132,6 +134,7 @@ def frank_wolfe(
     solve: Solve,
     *,
     weights: Array | None = None,
+    labels: Array | None = None,
     start: Array | None = None,
     pseudo_sums: Array | float = 0.0,
     pseudo_weight: float = 0.0,
@@ -148,6 +151,8 @@ def frank_wolfe(
     solve : callable
         The map R → V of :func:`one_domain` or :func:`two_domains`.
     weights : array of shape (N,), optional
+    labels : array of shape (p, K), optional
+        XᵀY, where it is known.
     start : array of shape (p, K), optional
         Xᵀα to start from; the labels (α = Y) when not given.
     pseudo_sums : array of shape (p, q)
@@ -156,7 +161,8 @@ def frank_wolfe(
         Σ uₘ, the constant that they add to J.
     """
     classes = A.shape[1]
-    labels = class_sums(X, codes, classes, weights)
+    if labels is None:
+        labels = class_sums(X, codes, classes, weights)
     alpha = labels if start is None else start
     constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
     right = (3 * labels - alpha) @ A.T + pseudo_sums
