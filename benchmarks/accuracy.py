@@ -4,6 +4,8 @@
     python benchmarks/accuracy.py --datasets letters --methods TASTE --scenarios all
     python benchmarks/accuracy.py --datasets cub awa1-ss --methods inductive --times
     python benchmarks/accuracy.py --datasets cub --methods transductive --times --memory
+    python benchmarks/accuracy.py --datasets cub --methods WDVSc --set shrinkage=None
+    python benchmarks/accuracy.py --datasets awa1-ps --methods MaxMarginSSL --seeds 3 --folds
 
 Per-class top-1 on the unseen classes, with nothing but `semantics` given. A seed shuffles the rows (and
 seeds the methods that draw at random). Scenarios change the unlabelled pool and print "start > end":
@@ -11,7 +13,9 @@ the method's own inductive answer, and its answer after adaptation. "--times" ad
 the parameters that were chosen (tuning aside), as a multiple of ESZSL's on the same labelled rows; the
 best of three, and of seven for ESZSL. "--memory" adds the most that a fit allocates at once, as a
 multiple of the bytes of the rows that it is given, tuning aside and with it. For both, a transductive
-method is given its pool.
+method is given its pool. "--set" gives parameters by hand. With "--folds" a seed draws a quarter of the
+seen classes, which then play the unseen ones: no row of an unseen class is touched, so that defaults
+may be chosen on it.
 Data: the embedded letters-to-digits, and CUB and AwA1 from the folder that UNSEEN_DATA names (default:
 ../shared/data).
 """
@@ -19,12 +23,14 @@ Data: the embedded letters-to-digits, and CUB and AwA1 from the folder that UNSE
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import time
 import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,6 +43,7 @@ from unseen.datasets import ZeroShotDataset, load_letters_to_digits, load_xlsa17
 from unseen.metrics import per_class_accuracy
 
 Array = npt.NDArray[Any]
+Given = dict[str, Any]
 
 DATA = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data")) / "xlsa17"
 DATASETS: dict[str, Callable[[], ZeroShotDataset]] = {
@@ -64,7 +71,22 @@ def method(name: str, semantics: Any, seed: int) -> Any:
     return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
 
-def evaluate(data: ZeroShotDataset, name: str, seed: int, scenario: str) -> tuple[float, float]:
+def fold(data: ZeroShotDataset, seed: int) -> Any:
+    """Return the labelled rows alone, with a quarter of the seen classes in the place of the unseen."""
+    seen = np.unique(data.y[data.train])
+    held = np.random.default_rng(seed).permutation(seen)[: len(seen) // 4]
+    away = np.isin(data.y[data.train], held)
+    return SimpleNamespace(
+        X=data.X,
+        y=data.y,
+        semantics={c: v for c, v in dict(data.semantics).items() if c in set(seen.tolist())},
+        train=data.train[~away],
+        test_unseen=data.train[away],
+        seen_classes=np.setdiff1d(seen, held),
+    )
+
+
+def evaluate(data: Any, name: str, seed: int, scenario: str, given: Given) -> tuple[float, float]:
     """Return the accuracy before and after adaptation; equal for an inductive method."""
     random = np.random.default_rng(seed)
     train, pool = random.permutation(data.train), pool_rows(data.y, data.test_unseen, scenario, random)
@@ -80,14 +102,15 @@ def evaluate(data: ZeroShotDataset, name: str, seed: int, scenario: str) -> tupl
     labels[len(train) :] = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", unseen.AdaptationWarning)
-        model = method(name, semantics, seed).fit(data.X[rows], labels)
+        model = method(name, semantics, seed).set_params(**given).fit(data.X[rows], labels)
     end = per_class_accuracy(data.y[pool], model.predict(data.X[pool]))
     start = end
     if hasattr(model, "inductive_"):
         model.compatibility_ = model.inductive_
         start = per_class_accuracy(data.y[pool], model.predict(data.X[pool]))
     elif "rounds" in model.get_params():
-        inductive = method(name, semantics, seed).set_params(rounds=0).fit(data.X[rows], labels)
+        inductive = method(name, semantics, seed).set_params(**given | {"rounds": 0})
+        inductive.fit(data.X[rows], labels)
         start = per_class_accuracy(data.y[pool], inductive.predict(data.X[pool]))
     return 100 * start, 100 * end
 
@@ -108,13 +131,15 @@ def fitted(model: Any, X: Array, y: Array) -> Any:
         return model.fit(X, y)
 
 
-def costs(data: ZeroShotDataset, name: str, repeats: int = 3) -> tuple[float, float, float]:
+def costs(
+    data: ZeroShotDataset, name: str, given: Given, repeats: int = 3
+) -> tuple[float, float, float]:
     """Return the seconds of a fit, its peak in multiples of its rows, and the peak with tuning.
 
     The first two are of a fit that is given the parameters that folds chose before.
     """
     X, y = given_rows(data, name)
-    model, with_tuning = traced(method(name, data.semantics, 0), X, y)
+    model, with_tuning = traced(method(name, data.semantics, 0).set_params(**given), X, y)
     model = clone(model).set_params(**model._chosen())
     seconds = []
     for _ in range(repeats):
@@ -133,6 +158,14 @@ def traced(model: Any, X: Array, y: Array) -> tuple[Any, float]:
     return model, peak
 
 
+def value_of(text: str) -> Any:
+    """Read a number, None, True or False; anything else is a text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
 def main() -> None:
     """Print one line for each data set, method and scenario."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -142,23 +175,29 @@ def main() -> None:
     parser.add_argument("--scenarios", nargs="+", default=["full"], choices=[*SCENARIOS, "all"])
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--folds", action="store_true")
     options = parser.parse_args()
+    given = {name: value_of(text) for name, _, text in (pair.partition("=") for pair in options.set)}
     methods = [name for asked in options.methods for name in GROUPS.get(asked, (asked,))]
     scenarios = SCENARIOS if "all" in options.scenarios else options.scenarios
     for dataset in options.datasets:
         data = DATASETS[dataset]()
         print(f"{dataset}: {data.features}", flush=True)
-        unit = costs(data, "ESZSL", 7)[0] if options.times else 0.0
+        unit = costs(data, "ESZSL", {}, 7)[0] if options.times else 0.0
         for name in methods:
             for scenario in scenarios:
-                pairs = [evaluate(data, name, seed, scenario) for seed in range(options.seeds)]
+                pairs = [
+                    evaluate(fold(data, s) if options.folds else data, name, s, scenario, given)
+                    for s in range(options.seeds)
+                ]
                 start, end = np.mean(pairs, axis=0)
                 worst = min(b - a for a, b in pairs)
                 low, high = min(b for _, b in pairs), max(b for _, b in pairs)
                 line = f"  {name:20s} {scenario:12s} {start:5.1f} > {end:5.1f}  [{low:.1f}, {high:.1f}]"
                 line += f"  worst change {worst:+.1f}"
                 if options.times or options.memory:
-                    seconds, peak, with_tuning = costs(data, name)
+                    seconds, peak, with_tuning = costs(data, name, given)
                     line += f"  fit {seconds / unit:.1f} x ESZSL" if options.times else ""
                     line += f"  memory {peak:.2f} x X" if options.memory else ""
                     line += f", {with_tuning:.2f} with tuning" if options.memory else ""

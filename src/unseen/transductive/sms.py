@@ -111,8 +111,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         choice = self._choose_ridges(split.rows, A, C, mu)
         sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
         H = semantic_ridge(A, self.mu_)
-        labelled = 2 * sums.labels @ A.T
-        V = one_domain(regularised(sums.moments, self.C_), H)(labelled)
+        V = one_domain(regularised(sums.moments, self.C_), H)(2 * sums.labels @ A.T)
         self.compatibility_ = self.inductive_ = V.astype(dtype)
         self._calibrate(split.rows, A.T, choice.temperature)
         self.history_ = []
@@ -124,6 +123,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         G, H2 = regularised(sums.moments, self.C_, metric), semantic_ridge(B, self.mu_)
         omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
         # p × p is large: drop what the rounds do not need, and keep the rest in the precision of rows.
+        labels = sums.labels
         del choice, sums, V
         metric = None if metric is None else metric.astype(dtype)
         start = self._scored(pool, vectors)
@@ -132,7 +132,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         def pulled(selection: Selection) -> tuple[Array, Array]:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
-            R = labelled + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
+            R = 2 * labels @ A.T + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
             moments = gram(X, weights)
             del X
             return regularised(moments, self.C_, metric), R
