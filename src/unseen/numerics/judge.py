@@ -20,7 +20,8 @@ from unseen.numerics.rehearsal import (
     rehearse,
     seen_model,
 )
-from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.rows import blocks, class_sums, class_weights, gram
+from unseen.numerics.space import FEW
 from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 
 Array = npt.NDArray[Any]
@@ -74,13 +75,8 @@ def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | N
     share = min(1.0, MOST_ROWS / len(rows.X))
     some = rows.share(share, rng)
     few = np.sort(rng.permutation(len(pool))[:MOST_ROWS])
-    X, Z = some.X, pool[few]
-    if X.shape[1] >= FEWEST_FEATURES:
-        X, Z = power_normalise(X), power_normalise(Z)
-    if min(X.shape) > COLUMNS:
-        *_, basis = randomized_svd(X, COLUMNS, n_iter=1, random_state=0)
-        X, Z = X @ basis.T, Z @ basis.T
-    some = some._replace(X=X)
+    some, Z = sketched(some, pool, few)
+    X = some.X
     moments = gram(X, some.weights)
     sums = class_sums(X, some.codes, K, some.weights)
     counts = class_weights(some.codes, K, some.weights)
@@ -91,3 +87,23 @@ def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | N
     advice = report.verdict(evenness, shift, True, STRICT_DEVIATIONS)
     adapt = advice.adapt and advice.alarm is None
     return Judgement(adapt, advice.alarm, evenness, report.least_evenness)
+
+
+def sketched(rows: Rows, pool: Array, few: Array) -> tuple[Rows, Array]:
+    """Return labelled rows, and those rows of the pool, in few features; ``rows`` are overwritten.
+
+    Powered where features are many, and in the first principal directions of the labelled rows where
+    these are many, too. Block by block: a copy of all rows would be the largest thing that a fit makes.
+    """
+    powered = rows.X.shape[1] >= FEWEST_FEATURES
+    for part in blocks(len(rows.X) if powered else 0, FEW):
+        rows.X[part] = power_normalise(rows.X[part])
+    basis = None
+    if min(rows.X.shape) > COLUMNS:
+        *_, basis = randomized_svd(rows.X, COLUMNS, n_iter=1, random_state=0)
+    Z = np.empty((len(few), rows.X.shape[1] if basis is None else COLUMNS), dtype=pool.dtype)
+    for part in blocks(len(few), FEW):
+        block = pool[few[part]]
+        block = power_normalise(block) if powered else block
+        Z[part] = block if basis is None else block @ basis.T
+    return (rows if basis is None else rows._replace(X=rows.X @ basis.T)), Z

@@ -106,7 +106,10 @@ class Metric:
     @cached_property
     def dense(self) -> Array:
         """The matrix, (p, p)."""
-        M: Array = self.share * (self.moments.dense - self.factor @ self.factor.T)
+        own = self.moments.dense
+        factor = self.factor.astype(own.dtype, copy=False)
+        M: Array = own - factor @ factor.T
+        M *= own.dtype.type(self.share)
         M[np.diag_indices_from(M)] += self.rest
         return M
 
@@ -124,14 +127,14 @@ class Ridge:
     C: float
     metric: Metric | None = None
 
-    @property
+    @cached_property
     def dense(self) -> Array:
         """The matrix, (p, p)."""
         G: Array = 2 * self.moments.dense
         if self.metric is None:
             G[np.diag_indices_from(G)] += self.C
         else:
-            G += self.C * self.metric.dense
+            G += G.dtype.type(self.C) * self.metric.dense
         return G
 
     def coefficients(self, place: int) -> Array:

@@ -194,6 +194,7 @@ def _all_shifts(G: Array, G2: Array, d: Array, tol: float, max_iter: int) -> Sol
         e, P = linalg.eigh(G2, G)
         scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
         return lambda R: np.asarray(P @ ((P.T @ R) * scale))
+    G, G2 = G.astype(float, copy=False), G2.astype(float, copy=False)
     groups = _preconditioners(G, G2, d)
     return lambda R: _block_cg(
         lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), R, tol, max_iter
