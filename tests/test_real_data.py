@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,11 @@ CUB = (
 SYSTEMS = (
     *("ALE", "CMT", "DAP", "DeViSE", "HAT", "IAP", "JLSE", "KDICA", "LatEm", "MetricZSL", "SAE", "SSE"),
     "SynC",
+)
+
+POOL_SYSTEMS = (
+    *("TMVHLP", "UDA", "SMS", "SemiSupervisedClustering", "BiDiLEL", "RKT", "MaxMarginSSL", "WDVSc"),
+    "PrototypePropagation",
 )
 
 pytestmark = pytest.mark.skipif(not CUB.exists(), reason=f"needs {CUB}")
@@ -91,3 +97,21 @@ def test_every_system_reaches_its_floor(name: str, cub: ZeroShotDataset) -> None
     folder = CUB.parent / "AWA1"
     if folder.exists():
         assert system(name, load_xlsa17(folder, split="SS")) >= 25  # chance is 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POOL_SYSTEMS)
+def test_a_transductive_system_gains_within_twice_the_memory_of_its_rows(
+    name: str, cub: ZeroShotDataset
+) -> None:
+    X, y = cub.transductive()
+    model = getattr(unseen, name)(cub.semantics)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    model.set_params(**model.fit(X, y)._chosen())  # tuning aside
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2 * X.nbytes
+    assert accuracy(model, cub) >= 65  # the best inductive start is at 63

@@ -367,13 +367,28 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _candidate_scores(self, X: Any) -> Any:
         check_is_fitted(self)
         chunks = chunked(X)
-        if chunks is None:
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        else:
-            X = self._checked_chunks(chunks, reset=False)
+        if chunks is not None:
+            return self._scores_of_chunks(chunks)
+        known: dict[str, Any] = {"dtype": [np.float64, np.float32], "reset": False}
+        shown = self._shows_bad_values()
+        X = validate_data(self, X, **known, ensure_all_finite=not shown)
         _, vectors = self._resolve()
         self._check_width(vectors)
-        return self._rows_scores(X, vectors)
+        scores = self._scores(X, vectors)
+        if shown and not np.isfinite(scores).all():
+            validate_data(self, X, **known)  # says what is wrong, if it is in X
+        return scores
+
+    def _shows_bad_values(self) -> bool:
+        """Tell whether NaN or infinity in a row always shows in its scores: X is then read once."""
+        return False
+
+    def _scores_of_chunks(self, X: Chunks) -> Chunks:
+        X = self._checked_chunks(X, reset=False)
+        _, vectors = self._resolve()
+        self._check_width(vectors)
+        scores: Chunks = self._rows_scores(X, vectors)
+        return scores
 
     def _rows_scores(self, X: Any, vectors: Array) -> Any:
         """Return ``_scores`` of rows in memory, or in chunks of rows that are not."""

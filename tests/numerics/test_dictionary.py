@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen.numerics.dictionary import sparse_codes, tied_dictionary
+from unseen.numerics.dictionary import FEW, sparse_codes, tied_dictionary
 
 
 def test_codes_satisfy_the_conditions_of_the_lasso() -> None:
@@ -23,3 +23,13 @@ def test_a_tied_dictionary_is_stationary() -> None:
     D = tied_dictionary(X, Y, anchor, 0.7)
     np.testing.assert_allclose(Y.T @ (Y @ D - X) + 0.7 * (D - anchor), 0, atol=1e-9)
     np.testing.assert_allclose(tied_dictionary(X, Y, anchor, 1e12), anchor, atol=1e-6)
+
+
+def test_a_row_is_coded_alike_whatever_its_block() -> None:
+    random = np.random.default_rng(2)
+    X, D = random.normal(size=(FEW + 3, 9)), random.normal(size=(4, 9))
+    prior = random.normal(size=(len(X), 4))
+    together = sparse_codes(X, D, 0.5, prior, 2.0)
+    for row in (0, FEW - 1, FEW, FEW + 2):
+        alone = sparse_codes(X[[row]], D, 0.5, prior[[row]], 2.0)[0]
+        np.testing.assert_allclose(together[row], alone, atol=1e-12)

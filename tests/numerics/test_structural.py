@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from unseen.numerics.rows import class_sums, gram
+from unseen.numerics.moments import Moments, Ridge
+from unseen.numerics.rows import class_sums
 from unseen.numerics.structural import (
     frank_wolfe,
     one_domain,
-    regularised,
     semantic_ridge,
     structural_objective,
     two_domains,
@@ -25,7 +25,7 @@ def problem(seed: int, n: int = 40, p: int = 6, q: int = 4, k: int = 5) -> tuple
 
 
 def solve_exactly(X: Any, codes: Any, A: Any, C: float, mu: float, tol: float) -> Any:
-    solve = one_domain(regularised(gram(X), C), semantic_ridge(A, mu))
+    solve = one_domain(Ridge(Moments(X), C), semantic_ridge(A, mu))
     return frank_wolfe(X, codes, A, solve, tol=tol, max_iter=20_000)
 
 
@@ -94,7 +94,7 @@ def test_no_direction_goes_down_from_the_optimum() -> None:
 def test_weights_are_repetitions() -> None:
     X, codes, A = problem(2)
     times = np.random.default_rng(0).integers(1, 4, size=len(X))
-    solve = one_domain(regularised(gram(X, times.astype(float)), 1.0), semantic_ridge(A, 0.1))
+    solve = one_domain(Ridge(Moments(X, times.astype(float)), 1.0), semantic_ridge(A, 0.1))
     weighted = frank_wolfe(X, codes, A, solve, weights=times.astype(float), tol=1e-5, max_iter=9999)
     repeated = solve_exactly(np.repeat(X, times, axis=0), np.repeat(codes, times), A, 1.0, 0.1, 1e-5)
     assert weighted.objective == pytest.approx(repeated.objective, rel=1e-5)
@@ -109,10 +109,12 @@ def test_two_domains_solves_its_equation(p: int, q: int) -> None:
         root = random.normal(size=(n, rank))
         return root @ root.T + np.eye(n)
 
-    G, G2, H, H2 = positive(p, 30), positive(p, 9), positive(q, 12), positive(q, 2)
+    H, H2 = positive(q, 12), positive(q, 2)
+    first, second = (Ridge(Moments(random.normal(size=(n, p))), 1.0) for n in (30, 9))
     R = random.normal(size=(p, q))
-    V = two_domains(G, H, G2, H2, tol=1e-8)(R)
-    np.testing.assert_allclose(G @ V @ H + G2 @ V @ H2, R, atol=1e-5 * np.abs(R).max())
+    V = two_domains(first, H, second, H2, tol=1e-8)(R)
+    left = first.dense @ V @ H + second.dense @ V @ H2
+    np.testing.assert_allclose(left, R, atol=1e-5 * np.abs(R).max())
 
 
 def test_pseudo_labels_enter_as_stated() -> None:
@@ -122,8 +124,8 @@ def test_pseudo_labels_enter_as_stated() -> None:
     U, z, B = random.normal(size=(20, 6)), random.integers(3, size=20), random.normal(size=(4, 3))
     u, C, mu = random.uniform(0.5, 2, size=20), 0.7, 0.2
     solve = two_domains(
-        regularised(gram(X), C), semantic_ridge(A, mu),
-        regularised(gram(U, u), C), semantic_ridge(B, mu),
+        Ridge(Moments(X), C), semantic_ridge(A, mu),
+        Ridge(Moments(U, u), C), semantic_ridge(B, mu),
     )  # fmt: skip
     found = frank_wolfe(
         X, codes, A, solve, tol=1e-6, max_iter=20_000,

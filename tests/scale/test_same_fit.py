@@ -14,7 +14,7 @@ from toys import make_toy
 from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced
 from unseen.exceptions import AdaptationWarning
 from unseen.scale.local import LocalChunks
-from unseen.transductive.selection import AgreementSelection, BalancedSelection
+from unseen.transductive.selection import BalancedSelection
 
 ESTIMATORS = [
     ESZSL(),

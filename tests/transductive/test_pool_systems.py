@@ -24,6 +24,7 @@ from unseen import (
 )
 from unseen.numerics.prototypes import prototype_map
 from unseen.numerics.rows import class_sums, gram
+from unseen.numerics.whitening import power_normalise
 from unseen.transductive.bidilel import sammon, supervised_projection
 from unseen.transductive.max_margin import two_group_hinge
 from unseen.transductive.propagation import balanced
@@ -214,3 +215,18 @@ def test_the_hinge_of_two_groups_is_two_hinges() -> None:
         want = max((j != k) + scores[n, j] - scores[n, k] for j in group)
         assert cost[n] == pytest.approx(want)
         assert gradient[n, [j for j in range(5) if j not in group]].tolist() == [0] * (5 - len(group))
+
+
+def test_max_margin_rows_are_roots_of_unit_length() -> None:
+    toy = make_toy(p=80)
+    plain = fitted(MaxMarginSSL(random_state=0), toy, normalise=False)
+    rooted = fitted(MaxMarginSSL(random_state=0), toy)
+    by_hand = clone(MaxMarginSSL(toy.semantics, normalise=False, random_state=0))
+    X, y = toy.transductive()
+    by_hand.fit(power_normalise(X), y)
+    np.testing.assert_allclose(
+        rooted.decision_function(X), by_hand.decision_function(power_normalise(X)), atol=1e-6
+    )
+    assert np.abs(rooted.compatibility_ - plain.compatibility_).max() > 0
+    with pytest.raises(ValueError, match="'normalise' parameter of MaxMarginSSL must be"):
+        fitted(MaxMarginSSL(), toy, normalise="yes")

@@ -14,11 +14,11 @@ from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import adaptive_structural_cost
+from unseen.numerics.moments import Ridge
 from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
 from unseen.numerics.structural import (
     frank_wolfe,
     one_domain,
-    regularised,
     semantic_ridge,
     structural_objective,
 )
@@ -140,15 +140,21 @@ class ASTE(BilinearClassifier):
 
     def _solve(self, rows: Rows, A: Array, choice: Choice) -> Array:
         X, codes, weights = rows
-        G = regularised(choice.sums.moments, choice.C)
-        solve = one_domain(G, semantic_ridge(A, choice.mu))
-        known = choice.sums.labels, choice.sums.counts
+        own, span = semantic_coordinates(A)
+        solve = one_domain(Ridge(choice.sums.second, choice.C), semantic_ridge(own, choice.mu))
         found = frank_wolfe(
-            X, codes, A, solve, weights=weights, labels=known, tol=self.tol, max_iter=self.max_iter
+            X,
+            codes,
+            own,
+            solve,
+            weights=weights,
+            labels=choice.sums.labels,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
         self.objective_, self.n_iter_ = found.objective, found.n_iter
         self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
-        return found.compatibility
+        return found.compatibility @ span.T
 
     def _takes_chunks(self) -> bool:
         return self.solver == "exact" and super()._takes_chunks()

@@ -38,6 +38,9 @@ class BilinearClassifier(ZeroShotClassifier):
         W = self.compatibility_ @ vectors.T
         return np.asarray(X @ W.astype(X.dtype, copy=False))
 
+    def _shows_bad_values(self) -> bool:
+        return True
+
     def _scorer(self, vectors: Array) -> Scorer:
         return Scorer(self.compatibility_)
 

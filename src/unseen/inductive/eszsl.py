@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.folds import Rows
-from unseen.numerics.structural import one_domain, regularised, semantic_ridge
+from unseen.numerics.moments import Ridge, ridge_solver
+from unseen.numerics.positive import solver
+from unseen.numerics.structural import semantic_ridge
 
 Array = npt.NDArray[Any]
 
@@ -72,8 +74,8 @@ class ESZSL(BilinearClassifier):
         C = None if gamma is None else 2 * gamma
         choice = self._choose_ridges(own, A, C, lam, held=held, width=rows.X.shape[1])
         self.gamma_, self.lam_ = choice.C / 2, choice.mu
-        G = regularised(choice.sums.moments, choice.C)
-        V = one_domain(G, semantic_ridge(A, choice.mu))(2 * choice.sums.labels @ A.T)
+        left = ridge_solver(Ridge(choice.sums.second, choice.C), A.shape[1])
+        V = left(2 * choice.sums.labels) @ solver(semantic_ridge(A, choice.mu))(A).T
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
         self._calibrate(rows, vectors, choice.temperature)
 

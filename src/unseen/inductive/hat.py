@@ -17,6 +17,7 @@ from unseen.numerics.attributes import Bank, ridge_bank, signs
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.folds import Rows
 from unseen.numerics.hierarchy import clustered_levels, given_levels
+from unseen.numerics.moments import Moments
 from unseen.numerics.rows import gram
 
 Array = npt.NDArray[Any]
@@ -128,7 +129,7 @@ class HAT(AttributeClassifier):
                 members = np.flatnonzero(groups == group)
                 inside = own.of_classes(members)
                 moments = gram(inside.X, inside.weights)
-                inner = replace(total, moments=moments)
+                inner = replace(total, second=Moments.given(moments))
                 nodes.append((level, group, int(partition[level - 1][members[0]]), members, inner))
         return nodes, basis, vectors, signs(vectors, self.threshold_), rows.X.dtype
 
@@ -182,7 +183,9 @@ def _emphasised(total: Sums, inner: Sums, members: Array, outside: float) -> Sum
     weight = np.full(len(total.counts), outside)
     weight[members] = 1.0
     moments = outside * total.moments + (1 - outside) * inner.moments
-    return replace(total, moments=moments, labels=total.labels * weight, counts=total.counts * weight)
+    return replace(
+        total, second=Moments.given(moments), labels=total.labels * weight, counts=total.counts * weight
+    )
 
 
 def _mixed(above: Bank, own: Bank, share: float) -> Bank:

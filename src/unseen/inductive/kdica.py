@@ -14,6 +14,7 @@ from unseen.inductive.tuned import Setting
 from unseen.numerics.attributes import Bank, ridge_bank
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.folds import Rows
+from unseen.numerics.moments import Moments
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +101,7 @@ class KDICA(DAP):
             sums, targets, int(self.components), float(self.alignment), float(self.invariance)
         )
         moments, labels = B.T @ sums.moments @ B, B.T @ sums.labels
-        inner = Sums(moments, labels, sums.counts, min(int(self.components), sums.width))
+        inner = Sums(Moments.given(moments), labels, sums.counts, min(int(self.components), sums.width))
         return inner, targets, B if basis is None else basis @ B, dtype
 
     def _solve(self, prepared: Any, setting: Setting) -> None:

@@ -17,22 +17,25 @@ from scipy import linalg
 
 from unseen.numerics.fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.positive import solver
-from unseen.numerics.rows import Codes, class_weights, labelled_sums, within_class_scatter
-from unseen.numerics.structural import regularised, semantic_ridge
+from unseen.numerics.moments import Metric, Moments, moments_of, ridge_path
+from unseen.numerics.rows import Codes, class_weights
+from unseen.numerics.structural import semantic_ridge
 
 Array = npt.NDArray[Any]
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
+FOLD_ERROR = 1e-3
+"""Relative error of the scores in folds, which only rank values."""
+
 
 @dataclass(frozen=True)
 class Sums:
     """All that a ridge needs of labelled rows."""
 
-    moments: Array
-    """XᵀX, of shape (p, p)."""
+    second: Moments
+    """XᵀX, formed only where it is needed."""
     labels: Array
     """XᵀY, of shape (p, K)."""
     counts: Array
@@ -44,37 +47,40 @@ class Sums:
     def of(cls, rows: Rows, classes: int, width: int | None = None) -> Sums:
         """Take the sums in one pass over the rows."""
         X, codes, weights = rows
-        sums = labelled_sums(X, codes, classes, weights)
-        return cls(*sums, X.shape[1] if width is None else width)
+        return cls(*moments_of(X, codes, classes, weights), X.shape[1] if width is None else width)
 
     def without(self, moments: Array, kept: Codes) -> Sums:
         """Take XᵀX of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
-            moments=self.moments - moments,
+            second=Moments.given(self.moments - moments),
             labels=self.labels[:, kept],
             counts=self.counts[kept],
         )
 
-    def metric(self, shrinkage: float | None) -> Array | None:
+    def metric(self, shrinkage: float | None) -> Metric | None:
         """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
 
         ``None`` means the identity: the plain ridge of the paper.
         """
         if shrinkage is None:
             return None
-        scatter = within_class_scatter(self.moments, self.labels, self.counts)
-        mean = float(np.trace(scatter)) / len(scatter)
+        present = self.counts > 0
+        factor = self.labels[:, present] / np.sqrt(self.counts[present])
+        mean = (self.second.trace - float(np.square(factor).sum())) / len(factor)
         if not mean > 0:
             return None
-        scatter *= (1.0 - shrinkage) / mean
-        scatter[np.diag_indices_from(scatter)] += shrinkage
-        return scatter
+        return Metric(self.second, factor, (1.0 - shrinkage) / mean, shrinkage)
+
+    @property
+    def moments(self) -> Array:
+        """XᵀX, of shape (p, p)."""
+        return self.second.dense
 
     @property
     def scale(self) -> float:
         """The mean diagonal of XᵀX: the unit in which C is searched."""
-        return max(float(np.trace(self.moments)) / self.width, np.finfo(float).tiny)
+        return max(self.second.trace / self.width, np.finfo(float).tiny)
 
 
 def semantic_scale(A: Array) -> float:
@@ -141,7 +147,11 @@ def choose(
     parts = class_folds(classes, min(folds, classes // 2), seed)
     table = FoldOf.of(parts, classes)
     moments, labels, counts = fold_sums(rows, table)
-    total = Sums(sum(moments), labels, counts, rows.X.shape[1] if width is None else width)
+    whole = moments[0].copy()
+    for own in moments[1:]:
+        whole += own
+    p = rows.X.shape[1] if width is None else width
+    total = Sums(Moments.given(whole), labels, counts, p)
     judged = rows if held is None else held
     dtype = judged.X.dtype
     folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
@@ -175,19 +185,10 @@ class _Fold:
     ) -> None:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
         train = total.without(moments, kept)
-        self.left = np.stack(
-            [
-                solver(regularised(train.moments, C.at(i, 2 * train.scale)))(2 * train.labels)
-                for i in range(len(C.values))
-            ]
-        ).astype(dtype)
+        values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
+        halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
+        self.left = np.stack([half.astype(dtype) for half in halves])
         seen, unseen = A[:, kept], A[:, part]
-        self.right = np.stack(
-            [
-                seen.T
-                @ linalg.solve(
-                    semantic_ridge(seen, mu.at(j, semantic_scale(seen))), unseen, assume_a="pos"
-                )
-                for j in range(len(mu.values))
-            ]
-        ).astype(dtype)
+        ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
+        rights = [seen.T @ linalg.solve(H, unseen, assume_a="pos") for H in ridges]
+        self.right = np.stack(rights).astype(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,22 @@ import numpy.typing as npt
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import gram, labelled_sums, row_space
+from unseen.numerics.moments import Metric, Moments, Ridge, Shared, metric_solver, moments_of, pays
+from unseen.numerics.positive import Solve
+from unseen.numerics.rows import row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
     StructuralSolution,
     frank_wolfe,
     one_domain,
-    regularised,
     semantic_ridge,
     two_domains,
 )
 
 Array = npt.NDArray[Any]
+
+ROUND_ERROR = 1e-3
+"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it."""
 
 
 class StructuralProblem:
@@ -36,8 +41,8 @@ class StructuralProblem:
         Semantics of their classes, and of the candidates.
     choice : Choice
         C, μ and the sums over X.
-    metric : array of shape (p, p), optional
-        Of the regulariser; the identity when not given.
+    rounds : bool
+        Whether pseudo-labels will follow.
     """
 
     def __init__(
@@ -46,13 +51,31 @@ class StructuralProblem:
         A: Array,
         B: Array,
         choice: Choice,
-        metric: Array | None = None,
+        rounds: bool,
     ) -> None:
         joint, self._span = semantic_coordinates(np.concatenate([A, B], axis=1))
         self._A, self._B = joint[:, : A.shape[1]], joint[:, A.shape[1] :]
         self._X, self._codes, self._weights = rows
-        self._choice, self._metric = choice, metric
+        self._choice, self._labels = choice, choice.sums.labels
+        self._metric: Metric | None = None
         self._dual: Array | None = None
+        self._near: Array | None = None
+        second = choice.sums.second
+        many = len(rows.X) >= second.width and pays(second, len(joint))
+        self._space = Shared(second, tol=ROUND_ERROR) if many else None
+        if many and rounds:  # so many products will follow that the matrix is worth forming
+            second.form()
+
+    def measure(self, C: float, metric: Metric | None) -> None:
+        """Take another C from now on, and measure weights by a metric instead of the identity."""
+        self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
+        if self._space is not None:
+            self._space.with_metric(metric)
+
+    @cached_property
+    def _inverse(self) -> Solve | None:
+        """The map R → M⁻¹R of the metric."""
+        return None if self._metric is None else metric_solver(self._metric, len(self._A))
 
     @property
     def total(self) -> float:
@@ -62,17 +85,15 @@ class StructuralProblem:
     def labelled_only(self, tol: float, max_iter: int = 100) -> StructuralSolution:
         """Solve ASTE."""
         X, moments, metric, basis = self._coordinates(())[1:]
-        solve = one_domain(
-            regularised(moments, self._choice.C, metric),
-            semantic_ridge(self._A, self._choice.mu),
-        )
+        G = Ridge(moments, self._choice.C, metric)
+        solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
         found = frank_wolfe(
             X,
             self._codes,
             self._A,
             solve,
             weights=self._weights,
-            labels=self._known(basis),
+            labels=self._labels if basis is None else None,
             tol=tol,
             max_iter=max_iter,
         )
@@ -84,12 +105,14 @@ class StructuralProblem:
         """Solve with rows of the pool, their candidate codes and their weights added."""
         pool, X, moments, metric, basis = self._coordinates(pool)
         C, mu = self._choice.C, self._choice.mu
-        pseudo_moments, pseudo_labels, sizes = labelled_sums(pool, codes, self._B.shape[1], weights)
+        second, labels, sizes = moments_of(pool, codes, self._B.shape[1], weights)
         solve = two_domains(
-            regularised(moments, C, metric),
+            Ridge(moments, C, metric),
             semantic_ridge(self._A, mu),
-            regularised(pseudo_moments, C, metric),
+            Ridge(second, C, metric),
             semantic_ridge(self._B, mu),
+            self._space,
+            self._near,
         )
         found = frank_wolfe(
             X,
@@ -97,31 +120,27 @@ class StructuralProblem:
             self._A,
             solve,
             weights=self._weights,
-            labels=self._known(basis),
+            labels=self._labels if basis is None else None,
             start=self._dual if basis is None else None,
-            pseudo_sums=2 * pseudo_labels @ self._B.T,
+            pseudo_sums=2 * labels @ self._B.T,
             pseudo_weight=float(sizes.sum()),
             tol=tol,
             max_iter=max_iter,
         )
         return self._finish(found, basis)
 
-    def _known(self, basis: Array | None) -> tuple[Array, Array] | None:
-        """Return the class sums that the choice took, unless the rows are written in their span."""
-        sums = self._choice.sums
-        return (sums.labels, sums.counts) if basis is None else None
-
-    def _coordinates(self, pool: Any) -> tuple[Any, Any, Array, Array | None, Array | None]:
+    def _coordinates(self, pool: Any) -> tuple[Any, Any, Moments, Metric | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
         if len(X) + len(pool) >= X.shape[1] or isinstance(X, Chunks) or isinstance(pool, Chunks):
-            return pool, X, self._choice.sums.moments, self._metric, None
+            return pool, X, self._choice.sums.second, self._metric, None
         both = np.concatenate([pool, X]) if len(pool) else X
-        rows, basis = row_space(both, self._metric)
+        rows, basis = row_space(both, self._inverse)
         pool, X = rows[: len(pool)], rows[len(pool) :]
-        return pool, X, gram(X, self._weights), None, basis
+        return pool, X, Moments(X, self._weights), None, basis
 
     def _finish(self, found: StructuralSolution, basis: Array | None) -> StructuralSolution:
         self._dual = found.dual_sums if basis is None else None
+        self._near = found.compatibility if basis is None else None
         V = found.compatibility if basis is None else basis @ found.compatibility
         return replace(found, compatibility=V @ self._span.T)

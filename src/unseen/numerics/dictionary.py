@@ -11,7 +11,12 @@ from scipy import linalg
 from sklearn.decomposition import sparse_encode
 from sklearn.exceptions import ConvergenceWarning
 
+from unseen.numerics.rows import blocks
+
 Array = npt.NDArray[Any]
+
+FEW = 512
+"""Rows of a block: the lasso makes several copies of it in double precision."""
 
 
 def sparse_codes(
@@ -24,8 +29,8 @@ def sparse_codes(
 ) -> Array:
     """Write rows in atoms: min over y of ½‖x − yᵀD‖² + τ/2 ‖y − prior‖² + λ‖y‖₁.
 
-    The tie is more rows of the same lasso, which scikit-learn solves by coordinate descent. With few
-    atoms of many columns the problem is first written in the atoms' own span.
+    The tie is more rows of the same lasso, which scikit-learn solves by coordinate descent, a block of
+    rows at a time. With few atoms of many columns the problem is first written in the atoms' own span.
 
     Parameters
     ----------
@@ -40,22 +45,36 @@ def sparse_codes(
     positive : bool
         Codes >= 0.
     """
-    D, rows = atoms.astype(float), X
+    D, basis = atoms.astype(float), None
     if D.shape[0] < D.shape[1]:
         basis, triangle = linalg.qr(D.T, mode="economic")
-        D, rows = triangle.T, X @ basis.astype(X.dtype)
-    rows = rows.astype(float)
-    if prior is not None and tie > 0:
+        D, basis = triangle.T, basis.astype(X.dtype)
+    tied = prior is not None and tie > 0
+    if tied:
         D = np.concatenate([D, np.sqrt(tie) * np.eye(len(D))], axis=1)
-        rows = np.concatenate([rows, np.sqrt(tie) * prior], axis=1)
+    codes = np.empty((len(X), len(D)))
+    for part in blocks(len(X), FEW):
+        rows = np.asarray(X[part] if basis is None else X[part] @ basis, dtype=float)
+        if prior is not None and tied:
+            rows = np.concatenate([rows, np.sqrt(tie) * prior[part]], axis=1)
+        codes[part] = _lasso(rows, D, penalty, positive)
+    return codes
+
+
+def _lasso(rows: Array, D: Array, penalty: float, positive: bool) -> Array:
     if penalty <= 0 and not positive:
         return np.asarray(linalg.lstsq(D.T, rows.T)[0].T)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        codes = sparse_encode(
-            rows, D, algorithm="lasso_cd", alpha=max(penalty, 1e-12), max_iter=200, positive=positive
+        return np.asarray(
+            sparse_encode(
+                *(rows, D),
+                algorithm="lasso_cd",
+                alpha=max(penalty, 1e-12),
+                max_iter=200,
+                positive=positive,
+            )
         )
-    return np.asarray(codes)
 
 
 def tied_dictionary(X: Array, codes: Array, anchor: Array, tie: float) -> Array:

@@ -11,10 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import BLOCK, summed
+from unseen.numerics.chunks import BLOCK, Chunks, summed
 from unseen.numerics.evaluation import fit_temperature
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, _class_sums, _class_weights, _gram, _indicator
+from unseen.numerics.moments import Moments
+from unseen.numerics.rows import (
+    Codes,
+    _class_sums,
+    _class_weights,
+    _gram,
+    _indicator,
+    class_sums,
+    class_weights,
+)
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +53,14 @@ class FoldOf(NamedTuple):
 def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
     """Return XᵀX of the rows of each fold, and XᵀY (p, K) and the class weights of all."""
     X, codes, weights = rows
+    classes = len(table.fold)
+    if not isinstance(X, Chunks):  # rows at hand are better gathered, one fold at a time
+        moments = []
+        for part in table.parts:
+            own = rows.of_classes(part)
+            moments.append(Moments(own.X, own.weights).dense)
+        sums = class_sums(X, codes, classes, weights)
+        return moments, sums, class_weights(codes, classes, weights)
     *moments, labels, counts = summed(
         _fold_sums, X, codes, weights, given=(table.fold, len(table.parts)), size=4 * BLOCK
     )

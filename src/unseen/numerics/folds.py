@@ -55,7 +55,7 @@ class Rows(NamedTuple):
     def share(self, share: float, rng: np.random.Generator) -> Rows:
         """Return this share of the rows, drawn class by class so that none is left empty."""
         table = self._counts()
-        places = [_drawn(n, max(1, round(share * n)), rng) for n in table.sum(axis=0).tolist()]
+        places = [drawn(n, max(1, round(share * n)), rng) for n in table.sum(axis=0).tolist()]
         found: Rows = self._picked(places, table)
         return found
 
@@ -84,11 +84,8 @@ class Rows(NamedTuple):
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
 
 
-def sample(X: Any, most: int, rng: np.random.Generator) -> Array:
-    """Return at most ``most`` rows, drawn at random, in memory and in their order."""
-    places = np.sort(_drawn(len(X), most, rng))
-    if not isinstance(X, Chunks):
-        return np.asarray(X[places])
+def at_places(X: Chunks, places: Array) -> Array:
+    """Bring the rows at these places, which ascend, to the caller."""
     cuts = np.searchsorted(places, X.starts)[1:]
     each = [own - start for own, start in zip(np.split(places, cuts), X.starts, strict=True)]
     return np.concatenate(X.gathered(_at, each=each))
@@ -104,7 +101,7 @@ def class_folds(classes: int, folds: int, seed: int = 0) -> list[npt.NDArray[np.
     return [np.sort(part) for part in np.array_split(order, folds) if len(part)]
 
 
-def _drawn(rows: int, most: int, rng: np.random.Generator) -> Array:
+def drawn(rows: int, most: int, rng: np.random.Generator) -> Array:
     """Draw without repetition; a huge number of rows is never listed."""
     if rows <= SHUFFLED:
         return rng.permutation(rows)[:most]

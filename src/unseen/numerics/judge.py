@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.extmath import randomized_svd
 
-from unseen.numerics.folds import Rows, sample
+from unseen.numerics.chunks import Chunks
+from unseen.numerics.folds import Rows, at_places, drawn
 from unseen.numerics.rehearsal import (
     FEWEST_TO_REHEARSE,
     STRICT_DEVIATIONS,
@@ -20,7 +21,8 @@ from unseen.numerics.rehearsal import (
     rehearse,
     seen_model,
 )
-from unseen.numerics.rows import class_sums, class_weights, gram
+from unseen.numerics.rows import blocks, class_sums, class_weights, gram
+from unseen.numerics.space import FEW
 from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 
 Array = npt.NDArray[Any]
@@ -73,13 +75,11 @@ def judge(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Judgement | Non
     rng = np.random.default_rng(0)
     share = min(1.0, MOST_ROWS / len(rows.X))
     some = rows.share(share, rng)
-    X, Z = some.X, sample(pool, MOST_ROWS, rng)
-    if X.shape[1] >= FEWEST_FEATURES:
-        X, Z = power_normalise(X), power_normalise(Z)
-    if min(X.shape) > COLUMNS:
-        *_, basis = randomized_svd(X, COLUMNS, n_iter=1, random_state=0)
-        X, Z = X @ basis.T, Z @ basis.T
-    some = some._replace(X=X)
+    few = np.sort(drawn(len(pool), MOST_ROWS, rng))
+    if isinstance(pool, Chunks):
+        pool, few = at_places(pool, few), np.arange(len(few))
+    some, Z = sketched(some, pool, few)
+    X = some.X
     moments = gram(X, some.weights)
     sums = class_sums(X, some.codes, K, some.weights)
     counts = class_weights(some.codes, K, some.weights)
@@ -90,3 +90,23 @@ def judge(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Judgement | Non
     advice = report.verdict(evenness, shift, True, STRICT_DEVIATIONS)
     adapt = advice.adapt and advice.alarm is None
     return Judgement(adapt, advice.alarm, evenness, report.least_evenness)
+
+
+def sketched(rows: Rows, pool: Array, few: Array) -> tuple[Rows, Array]:
+    """Return labelled rows, and those rows of the pool, in few features; ``rows`` are overwritten.
+
+    Powered where features are many, and in the first principal directions of the labelled rows where
+    these are many, too. Block by block: a copy of all rows would be the largest thing that a fit makes.
+    """
+    powered = rows.X.shape[1] >= FEWEST_FEATURES
+    for part in blocks(len(rows.X) if powered else 0, FEW):
+        rows.X[part] = power_normalise(rows.X[part])
+    basis = None
+    if min(rows.X.shape) > COLUMNS:
+        *_, basis = randomized_svd(rows.X, COLUMNS, n_iter=1, random_state=0)
+    Z = np.empty((len(few), rows.X.shape[1] if basis is None else COLUMNS), dtype=pool.dtype)
+    for part in blocks(len(few), FEW):
+        block = pool[few[part]]
+        block = power_normalise(block) if powered else block
+        Z[part] = block if basis is None else block @ basis.T
+    return (rows if basis is None else rows._replace(X=rows.X @ basis.T)), Z

@@ -40,6 +40,7 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
     if len(G) < SINGLE:
         return _double(G)
     rough = rough_solver(G)
+    G = G.astype(float, copy=False)
 
     def solve(R: Array) -> Array:
         solution = rough(R)

@@ -7,6 +7,7 @@ in memory or :class:`~unseen.numerics.chunks.Chunks`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,22 +47,24 @@ def class_weights(codes: Any, classes: int, weights: Any = None) -> Array:
     return np.bincount(codes, weights=weights, minlength=classes).astype(float)
 
 
-def gram(X: Any, weights: Any = None) -> Array:
-    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p) in float64."""
-    if weights is None and not isinstance(X, Chunks) and X.flags.c_contiguous and X.dtype == np.float64:
+def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
+    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``.
+
+    Of chunks it is summed in float64.
+    """
+    if isinstance(X, Chunks):
+        return summed(_gram, X, weights, size=4 * BLOCK)[0]
+    if weights is None and X.flags.c_contiguous and X.dtype == dtype:
         return np.asarray(X.T @ X)
-    return summed(_gram, X, weights, size=4 * BLOCK)[0]
+    total = np.zeros((X.shape[1], X.shape[1]), dtype)
+    for rows in blocks(len(X), 4 * BLOCK):
+        total += _gram(X[rows], None if weights is None else weights[rows])[0]
+    return total
 
 
 def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array, Array]:
-    """Return XᵀX, the class sums and the class weights; of chunks, in one pass."""
-    if not isinstance(X, Chunks):
-        return (
-            gram(X, weights),
-            class_sums(X, codes, classes, weights),
-            class_weights(codes, classes, weights),
-        )
-    moments, sums, counts = summed(_labelled_sums, X, codes, weights, given=(classes,))
+    """Return XᵀX, the class sums and the class weights of chunks, in one pass."""
+    moments, sums, counts = summed(_labelled_sums, X, codes, weights, given=(classes,), size=4 * BLOCK)
     return moments, sums.T, counts
 
 
@@ -103,30 +106,33 @@ def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> A
     return scatter
 
 
-def row_space(X: Array, metric: Array | None = None) -> tuple[Array, Array]:
+def row_space(X: Array, inverse: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
     """Write few rows of many columns in coordinates of their own span.
 
     Parameters
     ----------
     X : array of shape (n, p) with n < p
-    metric : array of shape (p, p), optional
-        Positive definite M; lengths of weight vectors are measured as ‖v‖² = vᵀMv.
+    inverse : callable, optional
+        The map R → M⁻¹R of a positive definite M; lengths of weight vectors are then measured as
+        ‖v‖² = vᵀMv.
 
     Returns
     -------
-    Z : array of shape (n, n)
+    Z : array of shape (n, r) with r ≤ n
         The rows in the new coordinates.
-    basis : array of shape (p, n)
+    basis : array of shape (p, r)
         X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
     """
     rows = X.astype(float)
-    lower = None if metric is None else linalg.cholesky(metric, lower=True)
-    if lower is not None:
-        rows = linalg.solve_triangular(lower, rows.T, lower=True).T
-    basis, triangle = linalg.qr(rows.T, mode="economic")
-    if lower is not None:
-        basis = linalg.solve_triangular(lower, basis, lower=True, trans="T")
-    return triangle.T, basis
+    if inverse is None:
+        basis, triangle = linalg.qr(rows.T, mode="economic")
+        return triangle.T, basis
+    weights = inverse(rows.T)
+    products = rows @ weights
+    values, vectors = linalg.eigh((products + products.T) / 2)
+    kept = values > len(values) * np.finfo(X.dtype).eps * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return vectors * roots, weights @ (vectors / roots)
 
 
 # Below: what a pass does with one block.

@@ -29,7 +29,9 @@ import numpy.typing as npt
 from scipy import linalg
 
 from unseen.numerics.chunks import summed
+from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
+from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
 from unseen.numerics.positive import Solve, rough_solver, solver
 from unseen.numerics.rows import Codes, class_sums, class_weights, predicted_sums
 
@@ -90,53 +92,44 @@ def semantic_ridge(A: Array, mu: float) -> Array:
     return H
 
 
-def regularised(second_moments: Array, C: float, metric: Array | None = None) -> Array:
-    """Return G = 2XᵀX + C·M."""
-    G: Array = 2 * second_moments
-    if metric is None:
-        G[np.diag_indices_from(G)] += C
-    else:
-        G += C * metric
-    return G
-
-
-def one_domain(G: Array, H: Array) -> Solve:
+def one_domain(G: Ridge, H: Array, space: Shared | None = None) -> Solve:
     """Return the map R → V with G V H = R."""
-    left, right = solver(G), solver(H)
+    left, right = ridge_solver(G, len(H), space), solver(H)
     return lambda R: right(left(R).T).T
 
 
 def two_domains(
-    G: Array, H: Array, G2: Array, H2: Array, tol: float = 1e-5, max_iter: int = 200
+    G: Ridge,
+    H: Array,
+    G2: Ridge,
+    H2: Array,
+    space: Shared | None = None,
+    near: Array | None = None,
+    tol: float = 1e-5,
+    max_iter: int = 200,
 ) -> Solve:
     """Return the map R → V with G V H + G₂ V H₂ = R.
 
     The generalised eigenvectors T of (H₂, H) make the columns of V T⁻ᵀ independent: column j
-    solves (G + dⱼ G₂) v = r. All columns run in one block of preconditioned conjugate gradients;
-    the preconditioner factors G + d G₂ at a few values d between the smallest and the largest dⱼ.
-    When p is small, a second eigenproblem solves all of them exactly.
+    solves (G + dⱼ G₂) v = r. In a ``space`` that rounds share, all of them are solved by its basis,
+    which takes in the solution ``near`` at first. Where there is none, all columns run in one block of
+    preconditioned conjugate gradients; the preconditioner factors G + d G₂ at a few values d between
+    the smallest and the largest dⱼ. When p is small, a second eigenproblem solves all of them exactly.
     """
     d, T = linalg.eigh(H2, H)
     d = np.maximum(d, 0.0)
-    if len(G) <= 512:
-        e, P = linalg.eigh(G2, G)
-        scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
 
-        def direct(R: Array) -> Array:
-            return np.asarray(P @ ((P.T @ R @ T) * scale) @ T.T)
+    def apart(columns: Solve) -> Solve:
+        return lambda R: np.asarray(columns(R @ T) @ T.T)
 
-        return direct
+    def whole() -> Solve:
+        return apart(_all_shifts(G.dense, G2.dense, d, tol, max_iter))
 
-    groups = _preconditioners(G, G2, d)
-
-    def iterative(R: Array) -> Array:
-        right = R @ T
-        solution = _block_cg(
-            lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), right, tol, max_iter
-        )
-        return np.asarray(solution @ T.T)
-
-    return iterative
+    if space is None or near is None:
+        return whole()
+    space.with_pool(G2.moments, near)
+    system = System(G.coefficients(LABELLED), G2.coefficients(POOL), d)
+    return first_of(apart(space.system(system)), whole)
 
 
 def frank_wolfe(
@@ -146,7 +139,7 @@ def frank_wolfe(
     solve: Solve,
     *,
     weights: Any = None,
-    labels: tuple[Array, Array] | None = None,
+    labels: Array | None = None,
     start: Array | None = None,
     pseudo_sums: Array | float = 0.0,
     pseudo_weight: float = 0.0,
@@ -163,8 +156,8 @@ def frank_wolfe(
     solve : callable
         The map R → V of :func:`one_domain` or :func:`two_domains`.
     weights : array of shape (N,), optional
-    labels : (array of shape (p, K), array of shape (K,)), optional
-        XᵀY and the class weights, where they are known already.
+    labels : array of shape (p, K), optional
+        XᵀY, where it is known.
     start : array of shape (p, K), optional
         Xᵀα to start from; the labels (α = Y) when not given.
     pseudo_sums : array of shape (p, q)
@@ -174,10 +167,10 @@ def frank_wolfe(
     """
     classes = A.shape[1]
     if labels is None:
-        labels = class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
-    alpha = labels[0] if start is None else start
-    constant = float(labels[1].sum()) + pseudo_weight
-    right = (3 * labels[0] - alpha) @ A.T + pseudo_sums
+        labels = class_sums(X, codes, classes, weights)
+    alpha = labels if start is None else start
+    constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
+    right = (3 * labels - alpha) @ A.T + pseudo_sums
     V = solve(right)
     for step in range(max_iter + 1):
         W = V @ A
@@ -198,6 +191,19 @@ def frank_wolfe(
         right = right - share * (direction @ A.T)
         V = V - share * toward
     return solution
+
+
+def _all_shifts(G: Array, G2: Array, d: Array, tol: float, max_iter: int) -> Solve:
+    """Return the map R → Z with (G + dⱼ G₂) zⱼ = rⱼ for every column j."""
+    if len(G) <= 512:
+        e, P = linalg.eigh(G2, G)
+        scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
+        return lambda R: np.asarray(P @ ((P.T @ R) * scale))
+    G, G2 = G.astype(float, copy=False), G2.astype(float, copy=False)
+    groups = _preconditioners(G, G2, d)
+    return lambda R: _block_cg(
+        lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), R, tol, max_iter
+    )
 
 
 def _preconditioners(

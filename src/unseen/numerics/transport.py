@@ -58,8 +58,8 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
 def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]) -> Array:
     """Return Anderson's step: the mixture of the last updates whose residuals cancel best.
 
-    Where many passes are needed, it takes a third or less of those of plain iteration. Where a residual has grown, the past is
-    forgotten, and the step is the plain one.
+    Where many passes are needed, it takes a third or less of those of plain iteration. Where a residual
+    has grown, the past is forgotten, and the step is the plain one.
     """
     if past and np.linalg.norm(residual) > np.linalg.norm(past[-1][1]):
         past.clear()

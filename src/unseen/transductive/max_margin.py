@@ -13,8 +13,11 @@ from sklearn.utils import check_random_state
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
-from unseen.numerics.rows import Codes
+from unseen.numerics.rows import Codes, blocks
+from unseen.numerics.scorer import Scorer, SignedRoot, UnitLength
 from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
+from unseen.numerics.space import FEW, to_be_powered
+from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
@@ -42,6 +45,8 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     - The label embedding is the given semantics; the originals also learn or refine it, in a dual form.
     - Few passes of averaged descent take the place of a regulariser and of their solver, as in
       :class:`~unseen.SJE`, which is the start.
+    - Rows are signed roots of the features at unit length, as the methods with one point a class have
+      them; ``normalise=False`` leaves them as they are. Without it, rounds lose on AwA1's histograms.
     - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the
       originals' class-balance constraint is not verified.
 
@@ -58,6 +63,8 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         Passes over the data, for the start and for each round.
     pool_weight : float
         ω, in units that give the pool as much weight as the labelled rows.
+    normalise : bool or "auto"
+        Take signed roots of the features and give rows unit length; "auto": from 64 columns on.
     random_state : int, RandomState or None
 
     Attributes
@@ -89,6 +96,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         learning_rate: float = 1.0,
         epochs: int = 5,
         pool_weight: float = 1.0,
+        normalise: bool | str = "auto",
         random_state: Any = None,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -96,6 +104,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self.learning_rate = learning_rate
         self.epochs = epochs
         self.pool_weight = pool_weight
+        self.normalise = normalise
         self.random_state = random_state
 
     @classmethod
@@ -106,30 +115,33 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
+        if not (isinstance(self.normalise, (bool, np.bool_)) or self.normalise == "auto"):
+            self._refuse("normalise", "'auto', True or False")
         strategy = strategy_of(self.selection, type(self).__name__)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        seen, pool = self._seen_vectors(), split.pool
-        K, dtype = len(seen), split.rows.X.dtype
+        seen, (labelled, codes, own), pool = self._seen_vectors(), split.rows, split.pool
+        N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
+        self._powered = to_be_powered(p) if self.normalise == "auto" else bool(self.normalise)
+        alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
+        X = self._gathered(labelled, pool[:0] if alone else pool)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
-        zero = np.zeros((split.rows.X.shape[1], len(coordinates)), dtype=dtype)
-        V = self._learn(split.rows, coordinates[:, :K], zero, K, random)
+        zero = np.zeros((p, len(coordinates)), dtype=dtype)
+        V = self._learn(Rows(X[:N], codes, own), coordinates[:, :K], zero, K, random)
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
         self._calibrate(split.rows, seen)
         self.history_ = []
-        if not len(pool) or self._leaves_alone(split, candidates, vectors):
+        if alone:
             return np.zeros(len(pool), dtype=np.intp)
+        own = np.ones(N) if own is None else own
 
         def learn(selection: Selection) -> PoolScores:
             nonlocal V
-            chosen = selection.chosen
-            total = len(split.rows.X) if split.rows.weights is None else split.rows.weights.sum()
-            omega = self.pool_weight * float(total) / max(float(selection.weights.sum()), 1e-12)
-            own = np.ones(len(split.rows.X)) if split.rows.weights is None else split.rows.weights
+            omega = self.pool_weight * float(own.sum()) / max(float(selection.weights.sum()), 1e-12)
             joined = Rows(
-                np.concatenate([split.rows.X, pool[chosen]]),
-                np.concatenate([split.rows.codes, K + selection.codes[chosen]]),
-                np.concatenate([own, omega * selection.weights[chosen]]),
+                X,
+                np.concatenate([codes, K + selection.codes]),
+                np.concatenate([own, omega * selection.weights]),  # a row of weight 0 is never drawn
             )
             V = self._learn(joined, coordinates, V, K, random)
             self.compatibility_ = (V @ E.T).astype(dtype)
@@ -140,10 +152,36 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self.history_, first_round = run_rounds(_probabilities(start), learn, strategy)
         return first_round
 
+    def _gathered(self, *parts: Array) -> Array:
+        """Return rows in one array, powered if they are to be: the only copy of them."""
+        X = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=parts[0].dtype)
+        begin = 0
+        for part in parts:
+            for rows in blocks(len(part), FEW):
+                X[begin : begin + len(part)][rows] = self._prepared(part[rows])
+            begin += len(part)
+        return X
+
+    def _prepared(self, X: Array) -> Array:
+        return power_normalise(X) if self._powered else X
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        if not self._powered:
+            return super()._scores(X, vectors)
+        scores = np.empty((len(X), len(vectors)), dtype=X.dtype)
+        for rows in blocks(len(X), FEW):
+            scores[rows] = super()._scores(self._prepared(X[rows]), vectors)
+        return scores
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        scorer = super()._scorer(vectors)
+        return scorer.after(SignedRoot(), UnitLength()) if self._powered else scorer
+
     def _learn(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
         """Descend from V; codes below K compete among the first K classes, others among the rest."""
         X, codes, weights = rows
-        steps = max(self.epochs * len(X) // BATCH, 50 * self.epochs)
+        used = len(X) if weights is None else int(np.count_nonzero(weights))
+        steps = max(self.epochs * used // BATCH, 50 * self.epochs)
         step = self.learning_rate / lipschitz(X, A)
         _, mean = descend(
             X,

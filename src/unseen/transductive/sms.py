@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.rows import class_sums, gram
-from unseen.numerics.structural import one_domain, regularised, semantic_ridge, two_domains
+from unseen.numerics.moments import Moments, Ridge
+from unseen.numerics.rows import class_sums
+from unseen.numerics.structural import one_domain, semantic_ridge, two_domains
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
@@ -104,32 +105,37 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
             self._refuse("shrinkage", "None or a number in (0, 1]")
         strategy = strategy_of(self.selection, type(self).__name__)
-        A, B, dtype = self._seen_vectors().T, vectors.T, split.rows.X.dtype
+        A, B, dtype, pool = self._seen_vectors().T, vectors.T, split.rows.X.dtype, split.pool
+        # The judge comes first: what it needs would lie beside sums of p × p.
+        alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(split.rows, A, C, mu)
         sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
         H = semantic_ridge(A, self.mu_)
-        labelled = 2 * sums.labels @ A.T
-        V = one_domain(regularised(sums.moments, self.C_), H)(labelled)
+        V = one_domain(Ridge(sums.second, self.C_), H)(2 * sums.labels @ A.T)
         self.compatibility_ = self.inductive_ = V.astype(dtype)
         self._calibrate(split.rows, A.T, choice.temperature)
         self.history_ = []
-        pool = split.pool
-        if not len(pool) or self._leaves_alone(split, candidates, vectors):
+        if alone:
             return np.zeros(len(pool), dtype=np.intp)
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * sums.scale
         metric = sums.metric(self.shrinkage)
-        G, H2 = regularised(sums.moments, self.C_, metric), semantic_ridge(B, self.mu_)
+        G, H2 = Ridge(sums.second, self.C_, metric), semantic_ridge(B, self.mu_)
         omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
+        labels = sums.labels
+        del choice, sums, V  # p × q and p × p are large: drop what the rounds do not need
         start = self._scored(pool, vectors)
         scale = self.temperature_ / spread(start[0])
 
-        def learn(selection: Selection) -> PoolScores:
+        def pulled(selection: Selection) -> tuple[Ridge, Array]:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
-            G2 = regularised(gram(X, weights), self.C_, metric)
-            R = labelled + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
+            R = 2 * labels @ A.T + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
+            return Ridge(Moments(X, weights), self.C_, metric), R
+
+        def learn(selection: Selection) -> PoolScores:
+            G2, R = pulled(selection)
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             return self._scored(pool, vectors, scale)
 

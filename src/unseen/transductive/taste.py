@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,20 +152,19 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             held, rows = rows, Rows(*compress(rows.X, rows.codes, len(own), rows.weights))
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
-        plain = StructuralProblem(rows, own.T, vectors.T, choice)
-        self._take(plain.labelled_only(self.tol), split.rows.X.dtype)
+        problem = StructuralProblem(rows, own.T, vectors.T, choice, len(split.pool) > 0)
+        self._take(problem.labelled_only(self.tol), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)
         self.C_, self.mu_ = choice.C, choice.mu
         shrinkage = self._shrinkage()
         if not len(split.pool) or (shrinkage is None and C is not None):
-            return plain
+            return problem
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * choice.sums.scale
         full = choice.sums if compress is None or shrinkage is None else Sums.of(split.rows, len(own))
-        return StructuralProblem(
-            rows, own.T, vectors.T, replace(choice, C=self.C_), full.metric(shrinkage)
-        )
+        problem.measure(self.C_, full.metric(shrinkage))
+        return problem
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

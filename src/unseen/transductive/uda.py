@@ -111,7 +111,7 @@ class UDA(PointClassifier):
             rows = (Z[taught] - offset.astype(Z.dtype)) if taught.any() else Z[:0]
             if not len(rows):
                 break
-            prior = _weights(Z[taught], points[free]) @ A
+            prior = _weights(Z if taught.all() else Z[taught], points[free]) @ A
             pull = np.abs(rows @ atoms.T.astype(rows.dtype) + (tie * prior).astype(rows.dtype)).mean()
             Y = sparse_codes(rows, atoms, self.penalty * float(pull), prior, tie)
             unit = max(float((Y**2).sum()) / Y.shape[1], np.finfo(float).tiny)

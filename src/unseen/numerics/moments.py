@@ -1,0 +1,252 @@
+"""Second moments of rows, formed only where the whole matrix is needed, and ridges made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.numerics.chunks import Chunks
+from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace, System
+from unseen.numerics.positive import SINGLE, Solve, solver
+from unseen.numerics.rows import blocks, class_sums, class_weights, gram, labelled_sums
+
+Array = npt.NDArray[Any]
+
+LEAST = SINGLE
+"""Columns of the features from which a subspace may pay."""
+
+FEW_COLUMNS = 24
+"""It does where there is at most one right-hand side for so many columns."""
+
+MOST = 6
+"""A basis of more than this share of the columns, one in MOST, costs more than a factor."""
+
+LABELLED, POOL, METRIC = 0, 1, 2
+"""The places of operators in a :class:`Shared` space."""
+
+CACHED = 1024
+"""Rows that are multiplied twice while they are near."""
+
+
+class Moments:
+    """XᵀX, or XᵀwX: a symmetric operator, and a matrix once it is asked for.
+
+    Parameters
+    ----------
+    X : array of shape (N, p)
+    weights : array of shape (N,), optional
+    """
+
+    def __init__(self, X: Array, weights: Array | None = None) -> None:
+        self._X, self._weights = X, weights
+        self.width = int(X.shape[1])
+        self.dtype = X.dtype
+
+    @classmethod
+    def given(cls, dense: Array) -> Self:
+        """Return moments that are known as a matrix."""
+        made = cls(dense[:0])
+        made.dense = dense
+        return made
+
+    @cached_property
+    def dense(self) -> Array:
+        """The matrix, (p, p): in the precision of the rows where it is large, else in double."""
+        return gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
+
+    def form(self) -> None:
+        """Make the matrix now: products by it are cheaper than passes over the rows."""
+        _ = self.dense
+
+    @property
+    def formed(self) -> bool:
+        """Whether the matrix is there."""
+        return "dense" in vars(self)
+
+    @cached_property
+    def trace(self) -> float:
+        """The sum of the diagonal."""
+        if self.formed:
+            return float(np.trace(self.dense))
+        total = 0.0
+        for rows in blocks(len(self._X)):
+            squares = np.einsum("ij,ij->i", self._X[rows], self._X[rows])
+            weights = None if self._weights is None else self._weights[rows]
+            total += float(squares.sum(dtype=float) if weights is None else squares @ weights)
+        return total
+
+    def __matmul__(self, B: Array) -> Array:
+        """Return the product with B (p, b): one pass over the rows where the matrix is not there."""
+        if self.formed:
+            return np.asarray(self.dense @ B)
+        total = np.zeros(B.shape, dtype=B.dtype)
+        for rows in blocks(len(self._X), CACHED):
+            X = self._X[rows]
+            image = X @ B
+            if self._weights is not None:
+                image *= self._weights[rows, None].astype(image.dtype, copy=False)
+            total += X.T @ image
+        return total
+
+
+def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments, Array, Array]:
+    """Return the second moments, the class sums and the class weights; of chunks, in one pass."""
+    if isinstance(X, Chunks):
+        moments, sums, counts = labelled_sums(X, codes, classes, weights)
+        return Moments.given(moments), sums, counts
+    sums = class_sums(X, codes, classes, weights)
+    return Moments(X, weights), sums, class_weights(codes, classes, weights)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """M = share·(XᵀX − FFᵀ) + rest·I, by which a regulariser measures weights: a shrunk covariance."""
+
+    moments: Moments
+    factor: Array
+    """F (p, K): class sums over the roots of class sizes, so that XᵀX − FFᵀ is the scatter."""
+    share: float
+    rest: float
+
+    @cached_property
+    def dense(self) -> Array:
+        """The matrix, (p, p)."""
+        own = self.moments.dense
+        factor = self.factor.astype(own.dtype, copy=False)
+        M: Array = own - factor @ factor.T
+        M *= own.dtype.type(self.share)
+        M[np.diag_indices_from(M)] += self.rest
+        return M
+
+    def spread(self, B: Array) -> Array:
+        """Return FFᵀB."""
+        F = self.factor.astype(B.dtype, copy=False)
+        return np.asarray(F @ (F.T @ B))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """G = 2XᵀX + C·M, with the identity for M where no metric is given."""
+
+    moments: Moments
+    C: float
+    metric: Metric | None = None
+
+    @cached_property
+    def dense(self) -> Array:
+        """The matrix, (p, p)."""
+        G: Array = 2 * self.moments.dense
+        if self.metric is None:
+            G[np.diag_indices_from(G)] += self.C
+        else:
+            G += G.dtype.type(self.C) * self.metric.dense
+        return G
+
+    def coefficients(self, place: int) -> Array:
+        """Return the factors of the operators of a :class:`Shared` space; G's own is at ``place``."""
+        kappa = np.array([0.0, 0.0, 0.0, self.C])
+        if self.metric is not None:
+            share, rest = self.metric.share, self.metric.rest
+            kappa = self.C * np.array([share, 0.0, -share, rest])
+        kappa[place] += 2.0
+        return kappa
+
+
+class Shared:
+    """One subspace for all systems of a fit: labelled rows, then a pool, then a metric.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the labelled rows.
+    metric : Metric, optional
+        Of the regulariser, over the same rows.
+    tol : float
+        Of its solutions.
+    """
+
+    def __init__(self, moments: Moments, metric: Metric | None = None, tol: float = TOLERANCE) -> None:
+        operators = [moments.__matmul__, None, None if metric is None else metric.spread]
+        self._space = Subspace(operators, moments.width, moments.width // MOST, moments.dtype)
+        self._tol = tol
+        self._lasting: int | None = None
+
+    def with_metric(self, metric: Metric | None) -> None:
+        """Measure weights by this metric, over the same rows, from now on."""
+        if metric is not None:
+            self._space.replace(METRIC, metric.spread)
+
+    def with_pool(self, pool: Moments, near: Array) -> None:
+        """Take the moments of other rows for the pool's; look for solutions near this one, (p, k).
+
+        What the basis has learned of earlier pools is forgotten, or it would grow round by round.
+        """
+        if self._lasting is None:
+            self._lasting = self._space.rank
+        self._space.restart(self._lasting, near)
+        self._space.replace(POOL, pool.__matmul__)
+
+    def system(self, system: System) -> Solve:
+        """Return the map R → Z of :meth:`Subspace.solve`.
+
+        A correction that is small against the largest solution need not be known to its last digit.
+        """
+        largest = 0.0
+
+        def solve(R: Array) -> Array:
+            nonlocal largest
+            Z, length = self._space.solve(R, system, self._tol, largest)
+            largest = max(largest, length)
+            return Z.astype(float)
+
+        return solve
+
+
+def pays(moments: Moments, columns: int) -> bool:
+    """Tell whether so few right-hand sides are better solved in a subspace than by a factor."""
+    return moments.width >= LEAST and columns * FEW_COLUMNS <= moments.width
+
+
+def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
+    """Return the map R → G⁻¹R for right-hand sides of about so many columns.
+
+    In a subspace where that pays and converges, by a factor of G where not.
+    """
+    if space is None and not pays(G.moments, columns):
+        return solver(G.dense)
+    own = Shared(G.moments, G.metric) if space is None else space
+    return first_of(own.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
+
+
+def metric_solver(metric: Metric, columns: int) -> Solve:
+    """Return the map R → M⁻¹R for right-hand sides of about so many columns."""
+    if not pays(metric.moments, columns):
+        return solver(metric.dense)
+    kappa = np.array([metric.share, 0.0, -metric.share, metric.rest])
+    return first_of(Shared(metric.moments, metric).system(System(kappa)), lambda: solver(metric.dense))
+
+
+def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:
+    """Return (2XᵀX + C·I)⁻¹R for every C, all from one subspace where that pays."""
+    space = Shared(moments, tol=tol) if pays(moments, R.shape[1]) else None
+    return [ridge_solver(Ridge(moments, C), R.shape[1], space)(R) for C in values]
+
+
+def first_of(quick: Solve, make_safe: Callable[[], Solve]) -> Solve:
+    """Return ``quick`` until it converges too slowly, and from then on the safe solver."""
+    safe: list[Solve] = []
+
+    def solve(R: Array) -> Array:
+        if not safe:
+            try:
+                return quick(R)
+            except SlowConvergence:
+                safe.append(make_safe())
+        return safe[0](R)
+
+    return solve

@@ -1,0 +1,40 @@
+"""The judge's sketch of the features: block by block, and the same as all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.utils.extmath import randomized_svd
+
+from unseen.numerics import judge
+from unseen.numerics.folds import Rows
+from unseen.numerics.space import FEW
+from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
+
+
+@pytest.mark.parametrize("columns", [FEWEST_FEATURES - 1, FEWEST_FEATURES, 100])
+def test_the_sketch_is_that_of_all_rows_at_once(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "COLUMNS", 80)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(FEW + 5, columns)).astype(np.float32)
+    pool = random.normal(size=(FEW + 9, columns)).astype(np.float32)
+    few = np.sort(random.permutation(len(pool))[:-4])
+    rows, Z = judge.sketched(Rows(X.copy(), np.zeros(len(X), dtype=np.intp)), pool, few)
+    wanted = [X, pool[few]]
+    if columns >= FEWEST_FEATURES:
+        wanted = [power_normalise(part) for part in wanted]
+    if columns > 80:
+        *_, basis = randomized_svd(wanted[0], 80, n_iter=1, random_state=0)
+        wanted = [part @ basis.T for part in wanted]
+    np.testing.assert_allclose(rows.X, wanted[0], atol=1e-6)
+    np.testing.assert_allclose(Z, wanted[1], atol=1e-6)
+
+
+def test_judging_leaves_the_rows_as_they_were() -> None:
+    random = np.random.default_rng(1)
+    X, codes = random.random((90, FEWEST_FEATURES)), np.repeat(np.arange(15), 6)
+    pool, seen, vectors = random.random((20, X.shape[1])), random.random((15, 4)), random.random((3, 4))
+    before = X.copy(), pool.copy()
+    assert judge.judge(Rows(X, codes), pool, seen, vectors) is not None
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(pool, before[1])

@@ -1,0 +1,76 @@
+"""The growing subspace against a direct solve, and its certificate against the true error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.numerics.krylov import SlowConvergence, Subspace, System
+
+
+def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(0)
+    first, second = (random.normal(size=(n, p)) for n in (400, 90))
+    return first.T @ first, second.T @ second, random.normal(size=(p, k))
+
+
+def test_every_column_solves_its_own_system() -> None:
+    M1, M2, R = systems()
+    system = System(np.array([1.0, 0.0, 50.0]), np.array([0.5, 2.0, 10.0]), np.array([0, 0.3, 1, 2]))
+    Z, _ = Subspace([lambda B: M1 @ B, lambda B: M2 @ B], 120, 999, float).solve(R, system, 1e-9)
+    for j, (a, b, c) in enumerate(system.coefficients(4).T):
+        exact = np.linalg.solve(a * M1 + b * M2 + c * np.eye(120), R[:, j])
+        np.testing.assert_allclose(Z[:, j], exact, atol=1e-7 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+def test_the_error_is_below_its_bound(tol: float) -> None:
+    M, _, R = systems()
+    system = M + 30 * np.eye(120)
+    Z, length = Subspace([lambda B: M @ B], 120, 999, float).solve(
+        R, System(np.array([1.0, 30.0])), tol
+    )
+    error = Z - np.linalg.solve(system, R)
+    assert np.sqrt(np.vdot(error, system @ error)) <= tol * length
+
+
+def test_a_basis_serves_the_next_system() -> None:
+    M, _, R = systems()
+    calls = []
+
+    def counted(B: Any) -> Any:
+        calls.append(B.shape[1])
+        return M @ B
+
+    space = Subspace([counted], 120, 999, float)
+    space.solve(R, System(np.array([1.0, 30.0])), 1e-6)
+    before = len(calls)
+    space.solve(R, System(np.array([1.0, 300.0])), 1e-6)  # a larger shift needs no more
+    space.solve(2 * R[:, :1], System(np.array([1.0, 30.0])), 1e-6)
+    assert len(calls) == before
+
+
+def test_another_operator_takes_the_place_of_one() -> None:
+    M1, M2, R = systems()
+    space = Subspace([lambda B: M1 @ B], 120, 999, float)
+    space.solve(R, System(np.array([1.0, 40.0])), 1e-6)
+    space.replace(0, lambda B: M2 @ B)
+    Z, _ = space.solve(R, System(np.array([1.0, 40.0])), 1e-9)
+    np.testing.assert_allclose((M2 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
+def test_it_gives_up_where_a_direct_solve_is_cheaper() -> None:
+    M, _, R = systems()
+    with pytest.raises(SlowConvergence):
+        Subspace([lambda B: M @ B], 120, 24, float).solve(R, System(np.array([1.0, 1e-6])))
+
+
+def test_dependent_right_hand_sides_do_no_harm() -> None:
+    M, _, R = systems()
+    twice = np.concatenate([R, R, np.zeros((120, 1))], axis=1)
+    Z, _ = Subspace([lambda B: M @ B], 120, 999, float).solve(
+        twice, System(np.array([1.0, 30.0])), 1e-8
+    )
+    np.testing.assert_allclose((M + 30 * np.eye(120)) @ Z, twice, atol=1e-5)
