@@ -18,16 +18,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
-from unseen.numerics.chunks import Chunks, argmax, chunked, mapped, marked, summed
+from unseen.inputs import (
+    UNLABELLED,
+    aligned,
+    checked_chunks,
+    labelled_rows,
+    read_labels,
+    weighed_chunks,
+)
+from unseen.numerics.chunks import Chunks, argmax, chunked, mapped, summed
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
@@ -36,92 +42,11 @@ from unseen.semantics import ClassTable
 
 Array = npt.NDArray[Any]
 
-UNLABELLED = -1
-
 CALIBRATED = 30
 """Rows a class on which a temperature is fitted where no class could be held out."""
 
 TAKE_CHUNKS = ("ASTE", "ESZSL", "FastTraining", "SelfPaced", "TASTE")
 """The estimators that fit on rows that are not in memory: chunks of a file, or a Dask array."""
-
-
-def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
-    """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
-
-    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other). Without
-    ``minus_one``, -1 is a class as any other. Labels in chunks have codes in chunks.
-
-    >>> read_labels(np.array(["b", None, "a"], dtype=object))
-    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
-    """
-    if isinstance(y, Chunks):
-        return _read_label_chunks(y, minus_one)
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind in "iu":
-        known = (labels != UNLABELLED) | (not minus_one)
-    elif labels.dtype.kind == "f":
-        known = ~np.isnan(labels)
-    else:
-        known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
-    given = labels[known]
-    if given.dtype == object:
-        kinds = {type(v) for v in given.tolist()}
-        texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
-        if not (texts or integers):
-            raise ValueError(
-                "Unknown label type: y must hold strings or integers, all of one type, and None for "
-                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
-            )
-        given = np.array(given.tolist())
-    if given.dtype.kind == "f":  # integers that a missing value turned into floats
-        check_classification_targets(given)
-        given = given.astype(np.int64)
-        named = (given != UNLABELLED) | (not minus_one)
-        known[known], given = named, given[named]
-    classes, inverse = np.unique(given, return_inverse=True)
-    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    codes[known] = inverse
-    return classes, codes
-
-
-def _read_label_chunks(y: Chunks, minus_one: bool) -> tuple[Array, Chunks]:
-    """Find the classes of each chunk, where it is, and merge them."""
-    found = [own for own in y.gathered(_classes_of, given=(minus_one,)) if len(own)]
-    if len({own.dtype.kind in "iu" for own in found}) > 1:
-        raise ValueError(
-            "Unknown label type: y holds integers in some chunks and strings in others. Give labels of "
-            "one type."
-        )
-    classes = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
-    example = np.zeros(1, dtype=np.intp)
-    return classes, y.mapped(_codes_of, given=(classes, minus_one), out=example).kept()
-
-
-def _classes_of(labels: Array, minus_one: bool) -> Array:
-    return read_labels(labels, minus_one)[0]
-
-
-def _codes_of(labels: Array, classes: Array, minus_one: bool) -> Array:
-    own, codes = read_labels(labels, minus_one)
-    return np.append(np.searchsorted(classes, own), UNLABELLED)[codes]
-
-
-def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
-    """Leave the unlabelled rows out; nothing is copied where the others stand together."""
-    return Rows(X, codes, weights).take(marked(has_label(codes)))
-
-
-def has_label(codes: Any) -> Any:
-    """Mark the rows with a label."""
-    return mapped(_has_label, codes)
-
-
-def _has_label(codes: Codes) -> Array:
-    return codes != UNLABELLED
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -285,39 +210,14 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Chunks, Chunks, Any]:
         """Validate training input in chunks: the labels now, the features whenever they are read."""
-        X = self._checked_chunks(X, reset=True)
-        classes, codes = read_labels(_aligned(X, y, "y"), self._marks_unlabelled())
+        X = checked_chunks(X, None, type(self).__name__)
+        self.n_features_in_ = X.shape[1]
+        classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
         weights = None
         if sample_weight is not None:
-            weights = _aligned(X, sample_weight, "sample_weight")
-            weights = weights.mapped(_checked_weights, given=(X.dtype,)).kept()
-            (heavy,) = summed(_positive, codes, weights, given=(len(classes),))
-            used = np.flatnonzero(heavy)
-            recode = np.full(len(classes) + 1, UNLABELLED)
-            recode[used] = np.arange(len(used))
-            classes, codes = classes[used], codes.mapped(_recoded, given=(recode,)).kept()
+            weights, codes, classes = weighed_chunks(X, codes, classes, sample_weight)
         self._note_classes(classes)
         return X, codes, weights
-
-    def _checked_chunks(self, X: Chunks, reset: bool) -> Chunks:
-        """Check the shape now, and that every number is finite whenever a chunk is read."""
-        if len(X.shape) != 2 or 0 in X.shape:
-            raise ValueError(
-                f"X has shape {X.shape}, but features have two dimensions, one row a sample, and at "
-                "least one of each."
-            )
-        if X.dtype.kind not in "fiu":
-            raise ValueError(f"X holds {X.dtype}, but features are real numbers.")
-        if reset:
-            self.n_features_in_ = X.shape[1]
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        starts = list(enumerate(X.starts))
-        return X.mapped(_finite, given=(dtype,), each=starts, out=np.zeros((1, X.shape[1]), dtype))
 
     def _parameters(self) -> tuple[object, Any]:
         """Return the semantics and the candidates in force; a meta-estimator may look inside."""
@@ -384,7 +284,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return False
 
     def _scores_of_chunks(self, X: Chunks) -> Chunks:
-        X = self._checked_chunks(X, reset=False)
+        X = checked_chunks(X, self.n_features_in_, type(self).__name__)
         _, vectors = self._resolve()
         self._check_width(vectors)
         scores: Chunks = self._rows_scores(X, vectors)
@@ -398,8 +298,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _score_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> float:
         """Count what is right in each chunk, where it is."""
-        classes, codes = read_labels(_aligned(X, y, "y"), self._marks_unlabelled())
-        weights = None if sample_weight is None else _aligned(X, sample_weight, "sample_weight")
+        classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
+        weights = None if sample_weight is None else aligned(X, sample_weight, "sample_weight")
         place = {label: k for k, label in enumerate(classes.tolist())}
         code_of = np.array([place.get(label, UNLABELLED) for label in self.classes_.tolist()])
         best = argmax(self._candidate_scores(X))
@@ -484,16 +384,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 # Below: what is done to one chunk of rows, wherever it is.
 
 
-def _aligned(X: Chunks, values: Any, name: str) -> Chunks:
-    """Return labels or weights in the chunks of X."""
-    own = X.like(values)
-    if own.sizes != X.sizes or len(own.shape) != 1:
-        raise ValueError(
-            f"X has {len(X)} rows, but {name} has shape {own.shape}: give one entry a row of X."
-        )
-    return own
-
-
 def _result(values: Any) -> Any:
     """Return what a user gets: an array, or a Dask array of a Dask array."""
     return values.result() if isinstance(values, Chunks) else values
@@ -523,36 +413,6 @@ def _best_class(scores: Array, classes: Array) -> Array:
 
 def _probabilities(scores: Array, temperature: float) -> Array:
     return np.asarray(softmax(scores / temperature, axis=1))
-
-
-def _finite(X: Array, dtype: Any, chunk: tuple[int, int]) -> Array:
-    """Return a chunk of features, or say where it is not finite."""
-    X = X.astype(dtype, copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum(dtype=np.float64)):
-            return X
-    rows, columns = np.nonzero(~np.isfinite(X))
-    if not len(rows):
-        return X
-    number, start = chunk
-    raise ValueError(
-        f"Input X contains NaN or infinity: chunk {number}, row {start + rows[0]}, column "
-        f"{columns[0]}. Fill such numbers in, or leave the rows out."
-    )
-
-
-def _checked_weights(weights: Array, dtype: Any) -> Array:
-    if weights.dtype.kind not in "fiub" or not (weights >= 0).all() or not np.isfinite(weights).all():
-        raise ValueError("sample_weight must hold numbers >= 0, all finite.")
-    return weights.astype(dtype)
-
-
-def _positive(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
-    return (np.bincount(codes[(weights > 0) & (codes != UNLABELLED)], minlength=classes),)
-
-
-def _recoded(codes: Codes, recode: Array) -> Array:
-    return np.asarray(recode[codes])
 
 
 def _hits(

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, labelled_rows, read_labels
+from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.inputs import labelled_rows, read_labels
 from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns

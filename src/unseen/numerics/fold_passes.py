@@ -93,7 +93,7 @@ def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[
     parts = rows.thinned(TEMPERED, _fold_scores, (table.fold, table.place, left, right))
     found = []
     for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
-        scores, codes, weights = (
+        scores, codes, weights = (  # type: Any, Any, Any
             None if values[0] is None else np.concatenate(values) for values in zip(*own, strict=True)
         )
         found.append(fit_temperature(scores, codes, len(part), weights))

@@ -90,7 +90,7 @@ def estimate_prior(log_p: Any, smoothing: float = 0.2, max_iter: int = 30) -> Ar
 
 
 def _scaled(log_p: Array) -> Array:
-    return np.exp(log_p - log_p.max(axis=1, keepdims=True)).astype(float)
+    return np.asarray(np.exp(log_p - log_p.max(axis=1, keepdims=True)).astype(float))
 
 
 def _drawn(P: Array, factors: Array) -> tuple[Array]:
@@ -103,7 +103,7 @@ def _moved(log_p: Array, bias: Array) -> Array:
 
 
 def _exp(log_p: Array) -> Array:
-    return np.exp(log_p.astype(float))
+    return np.asarray(np.exp(log_p.astype(float)))
 
 
 def _expected(P: Array, prior: Array) -> tuple[Array]:

@@ -130,9 +130,9 @@ def _open_dask(X: Any) -> Chunks | None:
     """Take a Dask array; Dask is imported only if the user's program has done so."""
     if not hasattr(X, "__dask_graph__"):
         return None
-    from unseen.scale.cluster import DaskChunks, da
+    from unseen.scale.cluster import DaskChunks
 
-    if not isinstance(X, da.Array):
+    if not hasattr(X, "chunks"):
         raise ValueError(
             f"Got a Dask {type(X).__name__}, but fit and predict take a Dask array: "
             "give X.to_dask_array(lengths=True)."

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.base import UNLABELLED, ZeroShotClassifier, bare, has_label, labelled_rows
+from unseen.base import ZeroShotClassifier, bare
 from unseen.exceptions import AdaptationWarning
+from unseen.inputs import UNLABELLED, has_label, labelled_rows
 from unseen.numerics.chunks import Chunks, kept, mapped, marked, summed, taken
 from unseen.numerics.folds import Rows
 from unseen.numerics.judge import Judgement, judge
