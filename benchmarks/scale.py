@@ -1,8 +1,8 @@
 """The same fit in memory and on a Dask cluster of two processes that cannot hold the rows.
 
-    make bench-scale                                     # 5,000,000 × 256: 5 GB on disk, 12 GB of memory
-    python benchmarks/scale.py --rows 500000             # a tenth of it
-    python benchmarks/scale.py --kill                    # and a worker is killed in the middle
+    make bench-scale                            5,000,000 × 256: 5 GB on disk, 12 GB of memory
+    python benchmarks/scale.py --rows 500000    a tenth of it
+    python benchmarks/scale.py --kill           and a worker is killed in the middle
 
 Prints, for every estimator, the largest difference of scores and the throughput of the cluster as a
 share of that of the fit in memory, on the same cores and in the same run. Rows are written to Zarr
@@ -52,7 +52,11 @@ def main() -> None:
             f"{args.rows:,} × {COLUMNS} rows, {size / 1e9:.2f} GB; two workers of {LIMIT / 1e9:.1f} GB"
         )
         workers = LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=int(LIMIT), dashboard_address=None
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=int(LIMIT),
+            dashboard_address=None,
+            env=dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),  # one a core
         )
         with workers as cluster, Client(cluster) as client:
             for model in (ASTE(semantics), FastTraining(TASTE(semantics))):
