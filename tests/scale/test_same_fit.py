@@ -66,8 +66,8 @@ def test_scores_agree_with_the_fit_in_memory(estimator: Any, kind: str) -> None:
         rounds = getattr(want, "labelled_round_", None)
         history = getattr(want, "history_", None)
         temperature, accuracy = want.temperature_, want.score(X, y)
-        chunks = in_chunks(kind, X, 137)
-        got = estimator.fit(chunks, in_chunks(kind, y, 137))
+        chunks = in_chunks(kind, X, 400)
+        got = estimator.fit(chunks, in_chunks(kind, y, 400))
         scores = got.decision_function(chunks)
         assert isinstance(scores, da.Array) == (kind == "dask")
         scale = np.abs(wanted).max()
@@ -77,7 +77,7 @@ def test_scores_agree_with_the_fit_in_memory(estimator: Any, kind: str) -> None:
             np.asarray(got.predict_proba(chunks)), got.predict_proba(X), atol=1e-6
         )
         assert got.temperature_ == pytest.approx(temperature, rel=1e-4)
-        assert got.score(chunks, in_chunks(kind, y, 137)) == pytest.approx(accuracy)
+        assert got.score(chunks, in_chunks(kind, y, 400)) == pytest.approx(accuracy)
         if transduced is not None:
             np.testing.assert_array_equal(np.asarray(got.transduction_), transduced)
             np.testing.assert_array_equal(np.asarray(got.labelled_round_), rounds)

@@ -75,7 +75,7 @@ def connect(scheduler: str) -> Any:
     """
     distributed = need("distributed", scheduler, "scale")
     try:
-        return distributed.Client(scheduler, timeout="10s")
+        return distributed.Client(scheduler, timeout="5s")
     except (OSError, ValueError) as error:
         raise DataError(
             f"{scheduler}: no Dask scheduler answers there ({type(error).__name__}). Start one with "
