@@ -55,7 +55,7 @@ def main() -> None:
             n_workers=2,
             threads_per_worker=1,
             memory_limit=int(LIMIT),
-            dashboard_address=None,
+            dashboard_address=":0",
             env=dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),  # one a core
         )
         with workers as cluster, Client(cluster) as client:
