@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,6 +56,7 @@ class StructuralProblem:
         self._X, self._codes, self._weights = rows
         self._choice, self._labels = choice, choice.sums.labels
         self._metric: Metric | None = None
+        self._inverse: Solve | None = None
         self._dual: Array | None = None
         self._near: Array | None = None
         second = choice.sums.second
@@ -70,11 +70,6 @@ class StructuralProblem:
         self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
         if self._space is not None:
             self._space.with_metric(metric)
-
-    @cached_property
-    def _inverse(self) -> Solve | None:
-        """The map R → M⁻¹R of the metric."""
-        return None if self._metric is None else metric_solver(self._metric, len(self._A))
 
     @property
     def total(self) -> float:
@@ -132,6 +127,8 @@ class StructuralProblem:
         X = self._X
         if len(X) + len(pool) >= X.shape[1]:
             return pool, X, self._choice.sums.second, self._metric, None
+        if self._metric is not None and self._inverse is None:
+            self._inverse = metric_solver(self._metric, len(self._A))
         rows, basis = row_space(np.concatenate([pool, X]), self._inverse)
         pool, X = rows[: len(pool)], rows[len(pool) :]
         return pool, X, Moments(X, self._weights), None, basis
