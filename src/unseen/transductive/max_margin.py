@@ -123,16 +123,18 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
         self._powered = to_be_powered(p) if self.normalise == "auto" else bool(self.normalise)
         alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
-        X = self._gathered(labelled, pool[:0] if alone else pool)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
         zero = np.zeros((p, len(coordinates)), dtype=dtype)
-        V = self._learn(Rows(X[:N], codes, own), coordinates[:, :K], zero, K, random)
+        rows = Rows(self._gathered(labelled), codes, own)
+        V = self._learn(rows, coordinates[:, :K], zero, K, random)
+        del rows  # one copy of the rows at a time
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
         self._calibrate(split.rows, seen)
         self.history_ = []
         if alone:
             return np.zeros(len(pool), dtype=np.intp)
+        X = self._gathered(labelled, pool)
         own = np.ones(N) if own is None else own
 
         def learn(selection: Selection) -> PoolScores:
