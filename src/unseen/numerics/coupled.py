@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.folds import Rows
-from unseen.numerics.moments import Metric, Moments, Ridge, Shared, metric_solver, pays
-from unseen.numerics.positive import Solve
+from unseen.numerics.moments import Metric, Moments, Ridge, Shared, pays
+from unseen.numerics.positive import Solve, solver
 from unseen.numerics.rows import Codes, class_sums, class_weights, row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
@@ -57,6 +57,7 @@ class StructuralProblem:
         self._choice, self._labels = choice, choice.sums.labels
         self._metric: Metric | None = None
         self._inverse: Solve | None = None
+        self._solved: Array = np.empty((0, 0))
         self._dual: Array | None = None
         self._near: Array | None = None
         second = choice.sums.second
@@ -127,9 +128,13 @@ class StructuralProblem:
         X = self._X
         if len(X) + len(pool) >= X.shape[1]:
             return pool, X, self._choice.sums.second, self._metric, None
-        if self._metric is not None and self._inverse is None:
-            self._inverse = metric_solver(self._metric, len(self._A))
-        rows, basis = row_space(np.concatenate([pool, X]), self._inverse)
+        solved = None
+        if self._metric is not None:
+            if self._inverse is None:
+                self._inverse = solver(self._metric.dense)
+                self._solved = self._inverse(X.T)
+            solved = np.concatenate([self._inverse(pool.T), self._solved], axis=1)
+        rows, basis = row_space(np.concatenate([pool, X]), solved)
         pool, X = rows[: len(pool)], rows[len(pool) :]
         return pool, X, Moments(X, self._weights), None, basis
 

@@ -126,12 +126,13 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         omega = self._number("pool_weight")
 
         def learn(selection: Selection) -> PoolScores:
-            rows = selection.chosen
-            X = split.pool if len(rows) == len(split.pool) else split.pool[rows]
-            codes, weights = selection.codes[rows], selection.weights[rows]
+            X, codes, weights = split.pool, selection.codes, selection.weights
             if compress is not None:
                 X, codes = compress(X, codes, len(vectors), weights)
                 weights = np.ones(len(X))
+            elif len(selection.chosen) < len(X):
+                rows = selection.chosen
+                X, codes, weights = X[rows], codes[rows], weights[rows]
             size = len(split.pool) if compress is None else len(X)
             weights = weights * (seen.total / size if omega is None else omega)
             self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
