@@ -117,12 +117,14 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
         X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
     """
     rows = X.astype(float)
-    if solved is None:
+    if solved is None and 8 * len(X) > X.shape[1]:
         basis, triangle = linalg.qr(rows.T, mode="economic")
         return triangle.T, basis
+    digits = np.finfo(float if solved is None else X.dtype).eps
+    solved = rows.T if solved is None else solved
     products = rows @ solved
     values, vectors = linalg.eigh((products + products.T) / 2)
-    kept = values > len(values) * np.finfo(X.dtype).eps * values[-1]
+    kept = values > len(values) * digits * values[-1]
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return vectors * roots, solved @ (vectors / roots)
 
