@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 LEAST = SINGLE
 """Columns of the features from which a subspace may pay."""
 
-FEW_COLUMNS = 24
+FEW_COLUMNS = 48
 """It does where there is at most one right-hand side for so many columns."""
 
 MOST = 6
