@@ -46,7 +46,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     - Few passes of averaged descent take the place of a regulariser and of their solver, as in
       :class:`~unseen.SJE`, which is the start.
     - Rows are signed roots of the features at unit length, as the methods with one point a class have
-      them; ``normalise=False`` leaves them as they are. Without it, rounds lose on AwA1's histograms.
+      them; ``normalise=False`` leaves them as they are. Without it, rounds lose on AwA1's features.
     - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the
       originals' class-balance constraint is not verified.
 
