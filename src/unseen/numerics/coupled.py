@@ -24,9 +24,8 @@ from unseen.numerics.structural import (
 
 Array = npt.NDArray[Any]
 
-FINAL_ERROR, ROUND_ERROR = 3e-4, 1e-2
-"""Bounds on the relative error of solutions in a subspace, in the end and in rounds that only choose
-which labels to trust; the scores' own is a tenth of it."""
+ROUND_ERROR = 1e-3
+"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it."""
 
 
 class StructuralProblem:
@@ -61,10 +60,9 @@ class StructuralProblem:
         self._solved: Array = np.empty((0, 0))
         self._dual: Array | None = None
         self._near: Array | None = None
-        self._last: tuple[Array, Codes, Array] | None = None
         second = choice.sums.second
         many = len(rows.X) >= second.width and pays(second, len(joint))
-        self._space = Shared(second, FINAL_ERROR) if many else None
+        self._space = Shared(second, tol=ROUND_ERROR) if many else None
         if many and rounds:  # so many products will follow that the matrix is worth forming
             second.form()
 
@@ -99,24 +97,7 @@ class StructuralProblem:
     def with_pseudo_labels(
         self, pool: Array, codes: Codes, weights: Array, tol: float, max_iter: int = 100
     ) -> StructuralSolution:
-        """Solve with rows of the pool, their candidate codes and their weights added.
-
-        Roughly where that is done in a subspace: see :meth:`refined`.
-        """
-        if self._space is not None:
-            self._space.tol, self._last = ROUND_ERROR, (pool, codes, weights)
-        return self._with_pseudo_labels(pool, codes, weights, tol, max_iter)
-
-    def refined(self, tol: float, max_iter: int = 100) -> StructuralSolution | None:
-        """Solve the last problem with pseudo-labels again, exactly; None where it was solved so."""
-        if self._space is None or self._last is None:
-            return None
-        self._space.tol = FINAL_ERROR
-        return self._with_pseudo_labels(*self._last, tol, max_iter)
-
-    def _with_pseudo_labels(
-        self, pool: Array, codes: Codes, weights: Array, tol: float, max_iter: int
-    ) -> StructuralSolution:
+        """Solve with rows of the pool, their candidate codes and their weights added."""
         pool, X, moments, metric, basis = self._coordinates(pool)
         C, mu = self._choice.C, self._choice.mu
         solve = two_domains(

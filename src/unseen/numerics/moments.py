@@ -155,14 +155,14 @@ class Shared:
     moments : Moments
         Of the labelled rows.
     tol : float
-        Of its solutions; it may change.
+        Of its solutions.
     """
 
     def __init__(self, moments: Moments, tol: float = TOLERANCE) -> None:
         self._space = Subspace(
             [moments.__matmul__, None, None], moments.width, moments.width // MOST, moments.dtype
         )
-        self.tol = tol
+        self._tol = tol
         self._lasting: int | None = None
 
     def with_metric(self, metric: Metric | None) -> None:
@@ -189,7 +189,7 @@ class Shared:
 
         def solve(R: Array) -> Array:
             nonlocal largest
-            Z, length = self._space.solve(R, system, self.tol, largest)
+            Z, length = self._space.solve(R, system, self._tol, largest)
             largest = max(largest, length)
             return Z.astype(float)
 

@@ -144,10 +144,6 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             self.history_ = []
             return np.zeros(len(split.pool), dtype=np.intp)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
-        refined = seen.refined(self.tol)
-        if refined is not None:
-            self._take(refined, split.pool.dtype)
-            self._scored(split.pool, vectors, scale)  # for its temperature
         return first_round
 
     def _start(self, split: Split, vectors: Array, compress: Compress | None) -> StructuralProblem:
