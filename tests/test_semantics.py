@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from unseen import ClassTable
-from unseen.base import read_labels
+from unseen.inputs import read_labels
 
 
 def test_mapping_frame_and_table_are_one_thing() -> None:

@@ -22,6 +22,7 @@ from unseen.inductive import (
     SynC,
 )
 from unseen.persistence import add_classes_to_onnx, export_onnx, load
+from unseen.scale import open_rows
 from unseen.semantics import ClassTable
 from unseen.transductive import (
     RKT,
@@ -78,5 +79,6 @@ __all__ = [
     "add_classes_to_onnx",
     "export_onnx",
     "load",
+    "open_rows",
 ]
 __version__ = "0.1.0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar, NoReturn, Self
@@ -17,15 +18,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
+from unseen.inputs import (
+    UNLABELLED,
+    aligned,
+    checked_chunks,
+    labelled_rows,
+    read_labels,
+    weighed_chunks,
+)
+from unseen.numerics.chunks import Chunks, argmax, chunked, mapped, summed
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes
@@ -34,64 +42,11 @@ from unseen.semantics import ClassTable
 
 Array = npt.NDArray[Any]
 
-UNLABELLED = -1
-
 CALIBRATED = 30
 """Rows a class on which a temperature is fitted where no class could be held out."""
 
-
-def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Codes]:
-    """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
-
-    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other). Without
-    ``minus_one``, -1 is a class as any other.
-
-    >>> read_labels(np.array(["b", None, "a"], dtype=object))
-    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
-    """
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind in "iu":
-        known = (labels != UNLABELLED) | (not minus_one)
-    elif labels.dtype.kind == "f":
-        known = ~np.isnan(labels)
-    else:
-        known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
-    given = labels[known]
-    if given.dtype == object:
-        kinds = {type(v) for v in given.tolist()}
-        texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
-        if not (texts or integers):
-            raise ValueError(
-                "Unknown label type: y must hold strings or integers, all of one type, and None for "
-                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
-            )
-        given = np.array(given.tolist())
-    if given.dtype.kind == "f":  # integers that a missing value turned into floats
-        check_classification_targets(given)
-        given = given.astype(np.int64)
-        named = (given != UNLABELLED) | (not minus_one)
-        known[known], given = named, given[named]
-    classes, inverse = np.unique(given, return_inverse=True)
-    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    codes[known] = inverse
-    return classes, codes
-
-
-def labelled_rows(X: Array, codes: Codes, weights: Array | None) -> Rows:
-    """Leave the unlabelled rows out; nothing is copied where the others stand together."""
-    return Rows(X, codes, weights).take(run_of(codes != UNLABELLED))
-
-
-def run_of(mask: npt.NDArray[np.bool_]) -> Array | slice:
-    """Return what selects the marked rows: a slice where they stand together, or their places."""
-    places = np.flatnonzero(mask)
-    if len(places) and places[-1] - places[0] + 1 == len(places):
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+TAKE_CHUNKS = ("ASTE", "ESZSL", "FastTraining", "SelfPaced", "TASTE")
+"""The estimators that fit on rows that are not in memory: chunks of a file, or a Dask array."""
 
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -152,27 +107,29 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._fit(labelled_rows(X, codes, weights), self._seen_vectors())
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """Return the scores of the candidates, columns as in ``classes_``.
 
         With exactly two candidates, as scikit-learn asks, the difference of their scores: positive
         for ``classes_[1]``.
         """
-        scores = self._candidate_scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return _result(mapped(_decision, self._candidate_scores(X)))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """Return the candidate with the highest score for each row."""
-        best = self._candidate_scores(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        scores = self._candidate_scores(X)
+        return _result(mapped(_best_class, scores, given=(self.classes_,)))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Return softmax(scores / temperature_); ``calibration_`` says on what it was fitted."""
-        probabilities: Array = softmax(self._candidate_scores(X) / self.temperature_, axis=1)
-        return probabilities
+        scores = self._candidate_scores(X)
+        return _result(mapped(_probabilities, scores, given=(self.temperature_,)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy: every class counts alike."""
+        chunks = chunked(X)
+        if chunks is not None:
+            return self._score_chunks(chunks, y, sample_weight)
         predicted = self.predict(X)
         classes, codes = read_labels(y, self._marks_unlabelled())
         check_consistent_length(X, codes)
@@ -203,12 +160,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Below: what subclasses and meta-estimators use.
 
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Codes, Array | None]:
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        chunks = self._training_chunks(X)
+        if chunks is not None:
+            return self._read_chunks(chunks, y, sample_weight)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
         classes, codes = read_labels(y, self._marks_unlabelled())
         check_consistent_length(X, codes)
@@ -219,6 +179,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             recode = np.full(len(classes) + 1, UNLABELLED)
             recode[used] = np.arange(len(used))
             classes, codes = classes[used], recode[codes]
+        self._note_classes(classes)
+        return X, codes, weights
+
+    def _note_classes(self, classes: Array) -> None:
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs labelled rows of at least two classes. Got "
@@ -226,6 +190,33 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         self.seen_classes_ = classes
         self._table().positions(classes)
+
+    def _training_chunks(self, X: Any) -> Chunks | None:
+        """Return rows that are not in memory as chunks, if this estimator can learn from them."""
+        chunks = chunked(X)
+        if chunks is None or self._takes_chunks():
+            return chunks
+        if isinstance(X, np.ndarray):  # a memory map is an array to those that need all rows at once
+            return None
+        raise ValueError(
+            f"{type(self).__name__} needs all rows in memory, and X is not: it comes in chunks. Fit "
+            f"one of {', '.join(TAKE_CHUNKS)} (FastTraining around any inductive estimator), or give "
+            "np.asarray(X)."
+        )
+
+    def _takes_chunks(self) -> bool:
+        """Tell whether this estimator, with its parameters, sees rows through passes only."""
+        return any(cls.__name__ in TAKE_CHUNKS for cls in type(self).__mro__)
+
+    def _read_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Chunks, Chunks, Any]:
+        """Validate training input in chunks: the labels now, the features whenever they are read."""
+        X = checked_chunks(X, None, type(self).__name__)
+        self.n_features_in_ = X.shape[1]
+        classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
+        weights = None
+        if sample_weight is not None:
+            weights, codes, classes = weighed_chunks(X, codes, classes, sample_weight)
+        self._note_classes(classes)
         return X, codes, weights
 
     def _parameters(self) -> tuple[object, Any]:
@@ -273,8 +264,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return table.classes[rows], table.vectors[rows]
 
-    def _candidate_scores(self, X: Any) -> Array:
+    def _candidate_scores(self, X: Any) -> Any:
         check_is_fitted(self)
+        chunks = chunked(X)
+        if chunks is not None:
+            return self._scores_of_chunks(chunks)
         known: dict[str, Any] = {"dtype": [np.float64, np.float32], "reset": False}
         shown = self._shows_bad_values()
         X = validate_data(self, X, **known, ensure_all_finite=not shown)
@@ -288,6 +282,29 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _shows_bad_values(self) -> bool:
         """Tell whether NaN or infinity in a row always shows in its scores: X is then read once."""
         return False
+
+    def _scores_of_chunks(self, X: Chunks) -> Chunks:
+        X = checked_chunks(X, self.n_features_in_, type(self).__name__)
+        _, vectors = self._resolve()
+        self._check_width(vectors)
+        scores: Chunks = self._rows_scores(X, vectors)
+        return scores
+
+    def _rows_scores(self, X: Any, vectors: Array) -> Any:
+        """Return ``_scores`` of rows in memory, or in chunks of rows that are not."""
+        if not isinstance(X, Chunks):
+            return self._scores(X, vectors)
+        return X.mapped(_scores_of, given=(bare(self), vectors))
+
+    def _score_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> float:
+        """Count what is right in each chunk, where it is."""
+        classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
+        weights = None if sample_weight is None else aligned(X, sample_weight, "sample_weight")
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        code_of = np.array([place.get(label, UNLABELLED) for label in self.classes_.tolist()])
+        best = argmax(self._candidate_scores(X))
+        right, all_ = summed(_hits, best, codes, weights, given=(code_of, len(classes)))
+        return float((right[all_ > 0] / all_[all_ > 0]).mean())
 
     def _check_width(self, vectors: Array) -> None:
         width = self._semantic_width()
@@ -317,13 +334,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 break
         raise NotImplementedError
 
-    def _label_embedding(self, X: Any) -> Array:
+    def _label_embedding(self, X: Any) -> Any:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
 
         Models whose scores are regressed on one-hot labels return their scores; the others return
         their probabilities, which live in the same space.
         """
-        return self.predict_proba(X)
+        return mapped(_probabilities, self._candidate_scores(X), given=(self.temperature_,))
 
     def _number(self, name: str) -> float | None:
         """Return a parameter that was given by hand, or None for "auto"."""
@@ -362,3 +379,47 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.calibration_ = "class-wise folds: scores of held-out seen classes"
         self.temperature_ = temperature
+
+
+# Below: what is done to one chunk of rows, wherever it is.
+
+
+def _result(values: Any) -> Any:
+    """Return what a user gets: an array, or a Dask array of a Dask array."""
+    return values.result() if isinstance(values, Chunks) else values
+
+
+def bare(model: Any) -> Any:
+    """Return a copy of a fitted model without what it noted of its training rows, to be sent."""
+    own = copy(model)
+    for name in ("transduction_", "labelled_round_"):
+        vars(own).pop(name, None)
+    if hasattr(own, "estimator_"):
+        own.estimator_ = bare(own.estimator_)
+    return own
+
+
+def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
+    return model._scores(X, vectors)
+
+
+def _decision(scores: Array) -> Array:
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def _best_class(scores: Array, classes: Array) -> Array:
+    return np.asarray(classes[scores.argmax(axis=1)])
+
+
+def _probabilities(scores: Array, temperature: float) -> Array:
+    return np.asarray(softmax(scores / temperature, axis=1))
+
+
+def _hits(
+    best: Codes, codes: Codes, weights: Array | None, code_of: Array, classes: int
+) -> tuple[Array, Array]:
+    known = codes != UNLABELLED
+    own = codes[known]
+    weight = np.ones(len(own)) if weights is None else weights[known]
+    right = weight * (code_of[best[known]] == own)
+    return np.bincount(own, right, classes), np.bincount(own, weight, classes)

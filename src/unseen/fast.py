@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, labelled_rows, read_labels
+from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.inputs import labelled_rows, read_labels
+from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
@@ -73,12 +75,13 @@ class FastTraining(ZeroShotClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from class means; unlabelled rows as in ``estimator``."""
-        X, codes, weights = self._read(X, y, sample_weight)
-        rows = labelled_rows(X, codes, weights)
+        read, codes, weights = self._read(X, y, sample_weight)
+        rows = labelled_rows(read, codes, weights)
         if not isinstance(wrapped(self), TransductiveClassifier):
             self._fit(rows, self._seen_vectors())
             return self
-        model = self._clone()._fit_transductive(X, y, sample_weight, class_patterns)
+        again = X if isinstance(read, Chunks) else read  # chunks are checked when they are read
+        model = self._clone()._fit_transductive(again, y, sample_weight, class_patterns)
         self.patterns_, _ = class_patterns(*rows[:2], len(self.seen_classes_), rows.weights)
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
@@ -120,6 +123,10 @@ class FastTraining(ZeroShotClassifier):
         self.estimator_ = model
         self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
+    def _takes_chunks(self) -> bool:
+        own = wrapped(self)  # class means are in memory; an inductive estimator sees nothing else
+        return not isinstance(own, TransductiveClassifier) or own._takes_chunks()
+
     def _chosen(self) -> dict[str, float]:
         return {f"estimator__{name}": v for name, v in self.estimator_._chosen().items()}
 
@@ -139,8 +146,8 @@ class FastTraining(ZeroShotClassifier):
         scorer: Scorer = self.estimator_._formula(vectors)
         return scorer
 
-    def _label_embedding(self, X: Any) -> Array:
-        return np.asarray(self.estimator_._label_embedding(X))
+    def _label_embedding(self, X: Any) -> Any:
+        return self.estimator_._label_embedding(X)
 
     def _semantic_width(self) -> int:
         return int(self.estimator_._semantic_width())

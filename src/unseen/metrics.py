@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from unseen.base import UNLABELLED, read_labels
+from unseen.inputs import UNLABELLED, read_labels
 from unseen.numerics.evaluation import per_class_accuracy as _shares
 from unseen.numerics.evaluation import top_k_hits
 from unseen.numerics.rows import Codes

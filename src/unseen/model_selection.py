@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unseen.base import UNLABELLED, read_labels
+from unseen.inputs import UNLABELLED, read_labels
 from unseen.numerics.folds import class_folds
 from unseen.semantics import ClassTable
 

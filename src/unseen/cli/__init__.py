@@ -32,11 +32,14 @@ app.command(
     "--out labels.csv --report report.html"
 )(photographs.label)
 app.command(
-    epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors"
+    epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors. "
+    "With features: unseen fit --seen rows.zarr --labels labels.zarr --classes attributes.csv --method "
+    "Fast-TASTE --scheduler tcp://10.0.0.1:8786"
 )(models.fit)
-app.command(epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv")(
-    models.predict
-)
+app.command(
+    epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv. With features: "
+    "unseen predict animals.safetensors rows.zarr --out labels.npy --scheduler tcp://10.0.0.1:8786"
+)(models.predict)
 app.command("add-class", epilog="Example: unseen add-class animals.safetensors --classes more.csv")(
     models.add_class
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from unseen.cli import shown
+from unseen.cli import rows, shown
 from unseen.exceptions import DataError
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
@@ -27,6 +27,9 @@ def fit(
     weights: shown.Weights = None,
     cache: shown.Cache = None,
     seed: shown.Seed = None,
+    labels: rows.Labels = None,
+    label_column: rows.LabelColumn = "label",
+    scheduler: rows.Scheduler = "",
     strict: shown.Strict = False,
     as_json: shown.AsJson = False,
 ) -> None:
@@ -34,9 +37,20 @@ def fit(
 
     With --unlabelled, methods that can learn from those photographs as well. The file holds numbers and
     names, never code; unseen predict uses it, and unseen add-class enlarges it.
+
+    SEEN may also be features that need not fit in memory, with --labels: a .npy, a .zarr or Parquet,
+    read in chunks here or by the workers of --scheduler. Methods for that: ASTE, ESZSL, TASTE,
+    Fast-TASTE.
     """
     from unseen import labelling
 
+    if rows.are_rows(seen):
+        chosen = "ASTE" if method == labelling.FLAGSHIP else method
+        rows.fit_rows(
+            seen, labels, label_column, classes, candidates, chosen, seed, scheduler, out, as_json
+        )
+        return
+    rows.refuse(scheduler, seen, labels)
     task = labelling.prepare(
         seen,
         unlabelled=unlabelled,
@@ -75,7 +89,9 @@ def fit(
 
 def predict(
     model: Model,
-    folder: Annotated[Path, typer.Argument(help="A folder of photographs.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of photographs, or features: .npy, .zarr or Parquet.")
+    ],
     out: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("labels.csv"),
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with thumbnails.", show_default=False)
@@ -93,15 +109,21 @@ def predict(
     ] = "",
     weights: shown.Weights = None,
     cache: shown.Cache = None,
+    scheduler: rows.Scheduler = "",
     strict: shown.Strict = False,
     as_json: shown.AsJson = False,
 ) -> None:
     """Label photographs with a model from a file; nothing is trained.
 
-    Writes the same columns as unseen label; the column 'round' is empty.
+    Writes the columns of unseen label; the column 'round' is empty. Of features it writes one label
+    a row, as .npy or as a CSV of one column.
     """
     from unseen import features, labelling
 
+    if rows.are_rows(folder):
+        rows.predict_rows(model, folder, candidates, scheduler, out, as_json)
+        return
+    rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
     name = backbone or origin.get("backbone", "")
     if not name:

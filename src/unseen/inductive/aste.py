@@ -142,10 +142,22 @@ class ASTE(BilinearClassifier):
         X, codes, weights = rows
         own, span = semantic_coordinates(A)
         solve = one_domain(Ridge(choice.sums.second, choice.C), semantic_ridge(own, choice.mu))
-        found = frank_wolfe(X, codes, own, solve, weights=weights, tol=self.tol, max_iter=self.max_iter)
+        found = frank_wolfe(
+            X,
+            codes,
+            own,
+            solve,
+            weights=weights,
+            labels=choice.sums.labels,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
         self.objective_, self.n_iter_ = found.objective, found.n_iter
         self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
         return found.compatibility @ span.T
+
+    def _takes_chunks(self) -> bool:
+        return self.solver == "exact" and super()._takes_chunks()
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

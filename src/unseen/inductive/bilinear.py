@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.numerics.bilinear import C_GRID, MU_GRID, Choice, Path, Sums, choose, semantic_scale
+from unseen.numerics.chunks import Chunks, mapped
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import row_space
 from unseen.numerics.scorer import Scorer
@@ -46,7 +47,7 @@ class BilinearClassifier(ZeroShotClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[1])
 
-    def _label_embedding(self, X: Any) -> Array:
+    def _label_embedding(self, X: Any) -> Any:
         return self._candidate_scores(X)
 
     def _choose_ridges(
@@ -75,9 +76,9 @@ class BilinearClassifier(ZeroShotClassifier):
 
 def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:
     """Write few rows of many columns in coordinates of their span; the basis leads back."""
-    if len(rows.X) >= rows.X.shape[1]:
+    if len(rows.X) >= rows.X.shape[1] or isinstance(rows.X, Chunks):
         return rows, held, None
     Z, basis = row_space(rows.X)
     if held is not None:
-        held = held._replace(X=held.X @ basis.astype(held.X.dtype))
+        held = held._replace(X=mapped(np.matmul, held.X, given=(basis.astype(held.X.dtype),)))
     return rows._replace(X=Z), held, basis

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_sums, class_weights
@@ -109,5 +110,5 @@ class RankingClassifier(BilinearClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])
 
-    def _label_embedding(self, X: Any) -> Array:
-        return self.predict_proba(X)
+    def _label_embedding(self, X: Any) -> Any:
+        return ZeroShotClassifier._label_embedding(self, X)

@@ -8,7 +8,6 @@ computed for each fold; the training sums of the others are differences from the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
+from unseen.numerics.fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
 from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.moments import Metric, Moments, ridge_path
-from unseen.numerics.rows import Codes, class_sums, class_weights
+from unseen.numerics.moments import Metric, Moments, moments_of, ridge_path
+from unseen.numerics.rows import Codes, class_weights
 from unseen.numerics.structural import semantic_ridge
 
 Array = npt.NDArray[Any]
@@ -48,31 +47,13 @@ class Sums:
     def of(cls, rows: Rows, classes: int, width: int | None = None) -> Sums:
         """Take the sums in one pass over the rows."""
         X, codes, weights = rows
-        return cls(
-            Moments(X, weights),
-            class_sums(X, codes, classes, weights),
-            class_weights(codes, classes, weights),
-            X.shape[1] if width is None else width,
-        )
+        return cls(*moments_of(X, codes, classes, weights), X.shape[1] if width is None else width)
 
-    def formed(self) -> Sums:
-        """Return the sums with XᵀX as a matrix, so that the rows may go."""
-        return replace(self, second=Moments.given(self.moments))
-
-    @classmethod
-    def total(cls, parts: Sequence[Sums]) -> Sums:
-        """Return the sum of the sums of several sets of rows."""
-        moments = parts[0].moments.copy()
-        for part in parts[1:]:
-            moments += part.moments
-        labels, counts = sum(p.labels for p in parts), sum(p.counts for p in parts)
-        return cls(Moments.given(moments), np.asarray(labels), np.asarray(counts), parts[0].width)
-
-    def without(self, other: Sums, kept: Codes) -> Sums:
-        """Take the rows of held-out classes away; keep the columns of the other classes."""
+    def without(self, moments: Array, kept: Codes) -> Sums:
+        """Take XᵀX of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
-            second=Moments.given(self.moments - other.moments),
+            second=Moments.given(self.moments - moments),
             labels=self.labels[:, kept],
             counts=self.counts[kept],
         )
@@ -164,59 +145,50 @@ def choose(
     """
     classes = A.shape[1]
     parts = class_folds(classes, min(folds, classes // 2), seed)
-    sums = []
-    for part in parts:
-        own = rows.of_classes(part)
-        sums.append(Sums.of(own._replace(codes=part[own.codes]), classes, width).formed())
-    total = Sums.total(sums)
+    table = FoldOf.of(parts, classes)
+    moments, labels, counts = fold_sums(rows, table)
+    whole = moments[0].copy()
+    for own in moments[1:]:
+        whole += own
+    p = rows.X.shape[1] if width is None else width
+    total = Sums(Moments.given(whole), labels, counts, p)
     judged = rows if held is None else held
-    folded = [_Fold.of(judged.of_classes(part), part, total, sums.pop(0), A, C) for part in parts]
-    accuracy = np.mean([fold.accuracies(mu) for fold in folded], axis=0)
+    dtype = judged.X.dtype
+    folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
+    left, right = [fold.left for fold in folded], [fold.right for fold in folded]
+    hits = fold_hits(judged, table, left, right)
+    sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
+    shares = [
+        own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
+        for own, part in zip(hits, parts, strict=True)
+    ]
+    accuracy = np.mean([np.nanmean(own, axis=0) for own in shares], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
+    temperatures = fold_temperatures(judged, table, [own[i] for own in left], [own[j] for own in right])
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(np.mean([fold.log_temperature(i, mu, j) for fold in folded]))),
+        float(np.exp(np.mean(np.log(temperatures)))),
         total,
     )
 
 
-@dataclass(frozen=True)
 class _Fold:
-    """Held-out rows under the ridges that all other classes give."""
+    """The ridges that all classes but those of one fold give, in two factors.
 
-    codes: Codes
-    weights: Array | None
-    embedded: list[Array]
-    """For each value of C, X · 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share."""
-    seen: Array
-    unseen: Array
+    ``left[i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[i] @ right[j]`` scores the
+    held-out classes.
+    """
 
-    @classmethod
-    def of(cls, held: Rows, part: Codes, total: Sums, own: Sums, A: Array, C: Path) -> _Fold:
-        """Take the held-out classes away from the total."""
+    def __init__(
+        self, part: Codes, total: Sums, moments: Array, A: Array, C: Path, mu: Path, dtype: Any
+    ) -> None:
         kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        train = total.without(own, kept)
+        train = total.without(moments, kept)
         values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
-        halves = np.concatenate(ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR), axis=1)
-        embedded = np.hsplit(held.X @ halves.astype(held.X.dtype), len(values))
-        return cls(held.codes, held.weights, embedded, A[:, kept], A[:, part])
-
-    def accuracies(self, mu: Path) -> Array:
-        """Return the per-class accuracy on the held-out classes for each pair of values."""
-        out = np.empty((len(self.embedded), len(mu.values)))
-        for i, j in np.ndindex(out.shape):
-            hits = self._scores(i, mu, j).argmax(axis=1) == self.codes
-            classes = self.unseen.shape[1]
-            out[i, j] = np.nanmean(per_class_accuracy(self.codes, hits, classes, self.weights))
-        return out
-
-    def log_temperature(self, i: int, mu: Path, j: int) -> float:
-        """Return the log-temperature of the held-out rows."""
-        scores = self._scores(i, mu, j)
-        return float(np.log(fit_temperature(scores, self.codes, self.unseen.shape[1], self.weights)))
-
-    def _scores(self, i: int, mu: Path, j: int) -> Array:
-        H = semantic_ridge(self.seen, mu.at(j, semantic_scale(self.seen)))
-        right = self.seen.T @ linalg.solve(H, self.unseen, assume_a="pos")
-        return np.asarray(self.embedded[i] @ right.astype(self.embedded[i].dtype))
+        halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
+        self.left = np.stack([half.astype(dtype) for half in halves])
+        seen, unseen = A[:, kept], A[:, part]
+        ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
+        rights = [seen.T @ linalg.solve(H, unseen, assume_a="pos") for H in ridges]
+        self.right = np.stack(rights).astype(dtype)

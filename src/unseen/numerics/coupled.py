@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.bilinear import Choice
+from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
-from unseen.numerics.moments import Metric, Moments, Ridge, Shared, pays
+from unseen.numerics.moments import Metric, Moments, Ridge, Shared, moments_of, pays
 from unseen.numerics.positive import Solve, solver
-from unseen.numerics.rows import Codes, class_sums, class_weights, row_space
+from unseen.numerics.rows import row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
     StructuralSolution,
@@ -80,7 +81,8 @@ class StructuralProblem:
 
     def labelled_only(self, tol: float, max_iter: int = 100) -> StructuralSolution:
         """Solve ASTE."""
-        X, moments, metric, basis = self._coordinates(self._X[:0])[1:]
+        nothing = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
+        X, moments, metric, basis = self._coordinates(nothing)[1:]
         G = Ridge(moments, self._choice.C, metric)
         solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
         found = frank_wolfe(
@@ -96,15 +98,16 @@ class StructuralProblem:
         return self._finish(found, basis)
 
     def with_pseudo_labels(
-        self, pool: Array, codes: Codes, weights: Array, tol: float, max_iter: int = 100
+        self, pool: Any, codes: Any, weights: Any, tol: float, max_iter: int = 100
     ) -> StructuralSolution:
         """Solve with rows of the pool, their candidate codes and their weights added."""
         pool, X, moments, metric, basis = self._coordinates(pool)
         C, mu = self._choice.C, self._choice.mu
+        second, labels, sizes = moments_of(pool, codes, self._B.shape[1], weights)
         solve = two_domains(
             Ridge(moments, C, metric),
             semantic_ridge(self._A, mu),
-            Ridge(Moments(pool, weights), C, metric),
+            Ridge(second, C, metric),
             semantic_ridge(self._B, mu),
             self._space,
             self._near,
@@ -117,17 +120,17 @@ class StructuralProblem:
             weights=self._weights,
             labels=self._labels if basis is None else None,
             start=self._dual if basis is None else None,
-            pseudo_sums=2 * class_sums(pool, codes, self._B.shape[1], weights) @ self._B.T,
-            pseudo_weight=float(class_weights(codes, self._B.shape[1], weights).sum()),
+            pseudo_sums=2 * labels @ self._B.T,
+            pseudo_weight=float(sizes.sum()),
             tol=tol,
             max_iter=max_iter,
         )
         return self._finish(found, basis)
 
-    def _coordinates(self, pool: Array) -> tuple[Array, Array, Moments, Metric | None, Array | None]:
+    def _coordinates(self, pool: Any) -> tuple[Any, Any, Moments, Metric | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
-        if len(X) + len(pool) >= X.shape[1]:
+        if len(X) + len(pool) >= X.shape[1] or isinstance(X, Chunks) or isinstance(pool, Chunks):
             return pool, X, self._choice.sums.second, self._metric, None
         solved = None
         if self._metric is not None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.folds import Rows
+from unseen.numerics.chunks import Chunks
+from unseen.numerics.folds import Rows, at_places, drawn
 from unseen.numerics.rehearsal import (
     FEWEST_TO_REHEARSE,
     STRICT_DEVIATIONS,
@@ -56,14 +57,14 @@ class Judgement(NamedTuple):
         return "rehearsals with pools of its size lost accuracy on held-out seen classes"
 
 
-def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | None:
+def judge(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Judgement | None:
     """Judge a pool whose candidates are all unseen; None where too few classes can be rehearsed.
 
     Parameters
     ----------
     rows : Rows
         The labelled rows.
-    pool : array of shape (M, p)
+    pool : array or chunks of shape (M, p)
     seen, vectors : arrays of shape (K, q) and (L, q)
         Semantics of the seen classes and of the candidates.
     """
@@ -73,7 +74,9 @@ def judge(rows: Rows, pool: Array, seen: Array, vectors: Array) -> Judgement | N
     rng = np.random.default_rng(0)
     share = min(1.0, MOST_ROWS / len(rows.X))
     some = rows.share(share, rng)
-    few = np.sort(rng.permutation(len(pool))[:MOST_ROWS])
+    few = np.sort(drawn(len(pool), MOST_ROWS, rng))
+    if isinstance(pool, Chunks):
+        pool, few = at_places(pool, few), np.arange(len(few))
     some, Z = sketched(some, pool, few)
     X = some.X
     moments = gram(X, some.weights)

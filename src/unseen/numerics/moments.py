@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.chunks import Chunks
 from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace, System
 from unseen.numerics.positive import SINGLE, Solve, solver
-from unseen.numerics.rows import blocks, gram
+from unseen.numerics.rows import blocks, class_sums, class_weights, gram, labelled_sums
 
 Array = npt.NDArray[Any]
 
@@ -91,6 +92,15 @@ class Moments:
                 image *= self._weights[rows, None].astype(image.dtype, copy=False)
             total += X.T @ image
         return total
+
+
+def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments, Array, Array]:
+    """Return the second moments, the class sums and the class weights; of chunks, in one pass."""
+    if isinstance(X, Chunks):
+        moments, sums, counts = labelled_sums(X, codes, classes, weights)
+        return Moments.given(moments), sums, counts
+    sums = class_sums(X, codes, classes, weights)
+    return Moments(X, weights), sums, class_weights(codes, classes, weights)
 
 
 @dataclass(frozen=True)

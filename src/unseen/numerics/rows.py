@@ -1,63 +1,81 @@
 """Passes over rows: class sums, Gram matrices and predictions, one block of rows at a time.
 
 Nothing here makes a copy of X or an array of N × p: memory is bounded by a block and by p × p or
-p × K sums. Sums are kept in float64; the products that make them run in the dtype of X.
+p × K sums. Sums are kept in float64; the products that make them run in the dtype of X. Rows may be
+in memory or :class:`~unseen.numerics.chunks.Chunks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
+from unseen.numerics.chunks import BLOCK, Chunks, blocks, summed
+
+__all__ = [
+    "Array",
+    "Codes",
+    "blocks",
+    "class_patterns",
+    "class_sums",
+    "class_weights",
+    "gram",
+    "labelled_sums",
+    "predicted_sums",
+    "row_space",
+    "within_class_scatter",
+]
+
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
 
-BLOCK = 4096
 
-
-def blocks(rows: int, size: int = BLOCK) -> Iterator[slice]:
-    """Cut ``range(rows)`` into slices of at most ``size``."""
-    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
-
-
-def class_sums(X: Array, codes: Codes, classes: int, weights: Array | None = None) -> Array:
+def class_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> Array:
     """Return the sum of the rows of each class, XᵀY: an array of shape (p, classes)."""
-    total = np.zeros((classes, X.shape[1]))
-    for rows in blocks(len(X)):
-        total += _indicator(codes[rows], classes, weights, rows, X.dtype) @ X[rows]
+    (total,) = summed(_class_sums, X, codes, weights, given=(classes,))
     return total.T
 
 
-def class_weights(codes: Codes, classes: int, weights: Array | None = None) -> Array:
+def class_weights(codes: Any, classes: int, weights: Any = None) -> Array:
     """Return how many rows, or how much weight, each class has."""
+    if isinstance(codes, Chunks):
+        return summed(_class_weights, codes, weights, given=(classes,))[0]
     return np.bincount(codes, weights=weights, minlength=classes).astype(float)
 
 
-def gram(X: Array, weights: Array | None = None, dtype: Any = np.float64) -> Array:
-    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``."""
+def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
+    """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``.
+
+    Of chunks it is summed in float64.
+    """
+    if isinstance(X, Chunks):
+        return summed(_gram, X, weights, size=4 * BLOCK)[0]
     if weights is None and X.flags.c_contiguous and X.dtype == dtype:
         return np.asarray(X.T @ X)
     total = np.zeros((X.shape[1], X.shape[1]), dtype)
     for rows in blocks(len(X), 4 * BLOCK):
-        block = X[rows]
-        scaled = block if weights is None else block * weights[rows, None].astype(X.dtype)
-        total += scaled.T @ block
+        total += _gram(X[rows], None if weights is None else weights[rows])[0]
     return total
 
 
-def predicted_sums(X: Array, W: Array, weights: Array | None = None) -> tuple[Array, float, Codes]:
+def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array, Array]:
+    """Return XᵀX, the class sums and the class weights of chunks, in one pass."""
+    moments, sums, counts = summed(_labelled_sums, X, codes, weights, given=(classes,), size=4 * BLOCK)
+    return moments, sums.T, counts
+
+
+def predicted_sums(X: Any, W: Array, weights: Any = None) -> tuple[Array, float]:
     """Score every row, and sum the rows by the class that scores highest.
 
     Parameters
     ----------
-    X : array of shape (N, p)
+    X : array or chunks of shape (N, p)
     W : array of shape (p, K)
         One column of weights a class.
-    weights : array of shape (N,), optional
+    weights : array or chunks of shape (N,), optional
 
     Returns
     -------
@@ -65,25 +83,12 @@ def predicted_sums(X: Array, W: Array, weights: Array | None = None) -> tuple[Ar
         Σₙ wₙ xₙ f(xₙ)ᵀ, with f(xₙ) the one-hot prediction.
     best : float
         Σₙ wₙ maxₖ (XW)ₙₖ.
-    codes : array of shape (N,)
-        The predictions.
     """
-    W = W.astype(X.dtype, copy=False)
-    sums = np.zeros((W.shape[1], X.shape[1]))
-    codes = np.empty(len(X), dtype=np.intp)
-    best = 0.0
-    for rows in blocks(len(X)):
-        scores = X[rows] @ W
-        codes[rows] = scores.argmax(axis=1)
-        top = np.take_along_axis(scores, codes[rows, None], axis=1).ravel()
-        best += float(top.sum(dtype=float) if weights is None else top @ weights[rows])
-        sums += _indicator(codes[rows], W.shape[1], weights, rows, X.dtype) @ X[rows]
-    return sums.T, best, codes
+    sums, best = summed(_predicted_sums, X, weights, given=(W.astype(X.dtype, copy=False),))
+    return sums.T, float(best)
 
 
-def class_patterns(
-    X: Array, codes: Codes, classes: int, weights: Array | None = None
-) -> tuple[Array, Codes]:
+def class_patterns(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Codes]:
     """Return the visual pattern (mean row) of every class that has rows, and those classes."""
     counts = class_weights(codes, classes, weights)
     present = np.flatnonzero(counts > 0)
@@ -129,9 +134,43 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
     return vectors * roots, solved @ (vectors / roots)
 
 
-def _indicator(
-    codes: Codes, classes: int, weights: Array | None, rows: slice, dtype: Any
-) -> sparse.csr_matrix:
-    values = np.ones(len(codes)) if weights is None else weights[rows]
+# Below: what a pass does with one block.
+
+
+def _class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
+    return (_indicator(codes, classes, weights, X.dtype) @ X,)
+
+
+def _class_weights(codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
+    return (np.bincount(codes, weights=weights, minlength=classes),)
+
+
+def _gram(X: Array, weights: Array | None) -> tuple[Array]:
+    if weights is None:
+        return (X.T @ X,)
+    scaled = X * np.sqrt(weights)[:, None].astype(X.dtype)
+    return (scaled.T @ scaled,)  # a matrix by its own transpose takes half the products
+
+
+def _labelled_sums(
+    X: Array, codes: Codes, weights: Array | None, classes: int
+) -> tuple[Array, Array, Array]:
+    return (
+        *_gram(X, weights),
+        *_class_sums(X, codes, weights, classes),
+        *_class_weights(codes, weights, classes),
+    )
+
+
+def _predicted_sums(X: Array, weights: Array | None, W: Array) -> tuple[Array, float]:
+    scores = X @ W
+    codes = scores.argmax(axis=1)
+    top = np.take_along_axis(scores, codes[:, None], axis=1).ravel()
+    best = float(top.sum(dtype=float) if weights is None else top @ weights)
+    return _indicator(codes, W.shape[1], weights, X.dtype) @ X, best
+
+
+def _indicator(codes: Codes, classes: int, weights: Array | None, dtype: Any) -> sparse.csr_matrix:
+    values = np.ones(len(codes)) if weights is None else weights
     place = (codes, np.arange(len(codes)))
     return sparse.csr_matrix((values.astype(dtype), place), shape=(classes, len(codes)))

@@ -28,11 +28,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.numerics.chunks import summed
 from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
 from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
 from unseen.numerics.positive import Solve, rough_solver, solver
-from unseen.numerics.rows import Codes, blocks, class_sums, class_weights, predicted_sums
+from unseen.numerics.rows import Codes, class_sums, class_weights, predicted_sums
 
 Array = npt.NDArray[Any]
 
@@ -56,23 +57,27 @@ class StructuralSolution:
 
 
 def structural_objective(
-    X: Array,
-    codes: Codes,
+    X: Any,
+    codes: Any,
     A: Array,
     V: Array,
     C: float,
     mu: float,
-    weights: Array | None = None,
+    weights: Any = None,
 ) -> float:
     """Return J(V) for labelled rows only, in one pass: Eq. (11) with the semantic ridge μ."""
     norm = float(np.square(V @ A).sum() + mu * np.square(V).sum())
-    total = C / 2 * norm
-    for rows in blocks(len(X)):
-        embedded = X[rows] @ V.astype(X.dtype)
-        cost, _ = adaptive_structural_cost(embedded @ A.astype(X.dtype), codes[rows])
-        cost = cost + mu * np.square(embedded).sum(axis=1)
-        total += float(cost.sum(dtype=float) if weights is None else cost @ weights[rows])
-    return total
+    given = V.astype(X.dtype), A.astype(X.dtype), mu
+    return C / 2 * norm + float(summed(_costs, X, codes, weights, given=given)[0])
+
+
+def _costs(
+    X: Array, codes: Codes, weights: Array | None, V: Array, A: Array, mu: float
+) -> tuple[float]:
+    embedded = X @ V
+    cost, _ = adaptive_structural_cost(embedded @ A, codes)
+    cost = cost + mu * np.square(embedded).sum(axis=1)
+    return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
 
 
 def semantic_ridge(A: Array, mu: float) -> Array:
@@ -128,12 +133,12 @@ def two_domains(
 
 
 def frank_wolfe(
-    X: Array,
-    codes: Codes,
+    X: Any,
+    codes: Any,
     A: Array,
     solve: Solve,
     *,
-    weights: Array | None = None,
+    weights: Any = None,
     labels: Array | None = None,
     start: Array | None = None,
     pseudo_sums: Array | float = 0.0,
@@ -145,7 +150,7 @@ def frank_wolfe(
 
     Parameters
     ----------
-    X, codes : arrays of shape (N, p) and (N,)
+    X, codes : arrays or chunks of shape (N, p) and (N,)
         Labelled rows and the column of A that each belongs to.
     A : array of shape (q, K)
     solve : callable
@@ -169,7 +174,7 @@ def frank_wolfe(
     V = solve(right)
     for step in range(max_iter + 1):
         W = V @ A
-        sums, best, _ = predicted_sums(X, W, weights)
+        sums, best = predicted_sums(X, W, weights)
         gap = max(best - float(np.vdot(alpha, W)), 0.0)
         # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
         objective = constant - 0.5 * float(np.vdot(right, V)) + gap

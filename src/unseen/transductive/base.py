@@ -12,15 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.base import UNLABELLED, ZeroShotClassifier, labelled_rows, run_of
+from unseen.base import ZeroShotClassifier, bare
 from unseen.exceptions import AdaptationWarning
+from unseen.inputs import UNLABELLED, has_label, labelled_rows
+from unseen.numerics.chunks import Chunks, kept, mapped, marked, summed, taken
 from unseen.numerics.folds import Rows
 from unseen.numerics.judge import Judgement, judge
 from unseen.numerics.rows import Codes
 from unseen.transductive.rounds import PoolScores, Round
 
 Array = npt.NDArray[Any]
-Compress = Callable[[Array, Codes, int, Array | None], tuple[Array, Codes]]
+Compress = Callable[[Any, Any, int, Any], tuple[Array, Codes]]
 """Replaces rows by fewer rows of the same classes: fast training's class means."""
 
 
@@ -30,9 +32,9 @@ class Split:
 
     rows: Rows
     """The labelled rows."""
-    pool: Array
+    pool: Any
     """The unlabelled rows."""
-    labelled: npt.NDArray[np.bool_]
+    labelled: Any
     """Which rows of X are which."""
 
 
@@ -49,10 +51,10 @@ class TransductiveClassifier(ZeroShotClassifier):
         The round that first trusted a row's pseudo-label: 0 for a given label, -1 for never.
     """
 
-    transduction_: Array
+    transduction_: Any
     judgement_: Judgement | None
     history_: list[Round]
-    labelled_round_: npt.NDArray[np.intp]
+    labelled_round_: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labelled and unlabelled rows.
@@ -72,16 +74,21 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def _fit_transductive(self, X: Any, y: Any, sample_weight: Any, compress: Compress | None) -> Self:
         X, codes, weights = self._read(X, y, sample_weight)
-        labelled = codes != UNLABELLED
-        split = Split(labelled_rows(X, codes, weights), X[run_of(~labelled)], labelled)
+        labelled = kept(has_label(codes))
+        unlabelled = marked(mapped(np.logical_not, labelled))
+        split = Split(labelled_rows(X, codes, weights), taken(X, unlabelled), labelled)
         candidates, vectors = self._resolve()
         first_round = self._fit_split(split, candidates, vectors, compress)
-        self._note(split, candidates, vectors, first_round)
+        if isinstance(X, Chunks):
+            self._note_chunks(X, codes, unlabelled, candidates, vectors, first_round)
+        else:
+            self._note(split, candidates, vectors, first_round)
         return self
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         """Learn from labelled rows alone: an empty pool."""
-        split = Split(rows, rows.X[:0], np.ones(len(rows.X), dtype=bool))
+        nothing = np.empty((0, rows.X.shape[1]), dtype=rows.X.dtype)
+        split = Split(rows, nothing, None)
         self._fit_split(split, *self._resolve(), None)
 
     @abstractmethod
@@ -116,12 +123,12 @@ class TransductiveClassifier(ZeroShotClassifier):
         place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
         return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
 
-    def _scored(self, pool: Array, vectors: Array, scale: float | None = None) -> PoolScores:
+    def _scored(self, pool: Any, vectors: Array, scale: float | None = None) -> PoolScores:
         """Return the pool's scores and log-probabilities; ``scale``: the temperature at unit spread."""
-        scores = self._scores(pool, vectors)
+        scores = kept(self._rows_scores(pool, vectors))
         if scale is not None:
             self.temperature_ = scale * spread(scores)
-        return scores, log_softmax(scores / self.temperature_, axis=1)
+        return scores, kept(log_probabilities(scores, self.temperature_))
 
     def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
@@ -132,7 +139,57 @@ class TransductiveClassifier(ZeroShotClassifier):
         self.labelled_round_ = np.zeros(len(labels), dtype=np.intp)
         self.labelled_round_[~split.labelled] = np.where(first_round > 0, first_round, -1)
 
+    def _note_chunks(
+        self,
+        X: Chunks,
+        codes: Chunks,
+        unlabelled: Any,
+        candidates: Array,
+        vectors: Array,
+        first_round: Any,
+    ) -> None:
+        """Label the rows of each chunk, where it is."""
+        dtype = np.result_type(self.seen_classes_, candidates)
+        given = bare(self), vectors, self.seen_classes_.astype(dtype), candidates.astype(dtype)
+        labels = X.mapped(_labels, codes, given=given, out=np.zeros(1, dtype))
+        self.transduction_ = labels.result()
+        if isinstance(first_round, Chunks):
+            trusted = mapped(_or_never, first_round).put_back(*unlabelled, 0)
+        else:
+            trusted = codes.constant(0)
+        self.labelled_round_ = trusted.result()
 
-def spread(scores: Array) -> float:
+
+def _labels(
+    X: Array, codes: Codes, model: Any, vectors: Array, classes: Array, candidates: Array
+) -> Array:
+    """Return the labels of a chunk: as given, or as found."""
+    known = codes != UNLABELLED
+    labels = np.empty(len(codes), dtype=candidates.dtype)
+    labels[known] = classes[codes[known]]
+    if not known.all():
+        labels[~known] = candidates[model._scores(X[~known], vectors).argmax(axis=1)]
+    return labels
+
+
+def _or_never(first_round: Array) -> Array:
+    return np.where(first_round > 0, first_round, -1)
+
+
+def log_probabilities(scores: Any, temperature: float) -> Any:
+    """Return the logarithm of softmax(scores / temperature)."""
+    return mapped(_log_softmax, scores, given=(temperature,))
+
+
+def _log_softmax(scores: Array, temperature: float) -> Array:
+    return np.asarray(log_softmax(scores / temperature, axis=1))
+
+
+def spread(scores: Any) -> float:
     """Return the mean standard deviation of a row's scores."""
-    return max(float(scores.std(axis=1, dtype=float).mean()), float(np.finfo(np.float32).tiny))
+    (total,) = summed(_deviations, scores)
+    return max(float(total) / max(len(scores), 1), float(np.finfo(np.float32).tiny))
+
+
+def _deviations(scores: Array) -> tuple[float]:
+    return (float(scores.std(axis=1, dtype=float).sum()),)

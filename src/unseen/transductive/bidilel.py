@@ -10,13 +10,13 @@ import numpy.typing as npt
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
+from unseen.numerics.best import best_of_each_class
 from unseen.numerics.graph import neighbour_graph
 from unseen.numerics.rows import class_sums
 from unseen.numerics.space import SeenStatistics, Space
 from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Split
 from unseen.transductive.points import PointClassifier, PoolProblem
-from unseen.transductive.selection import best_of_each_class
 
 Array = npt.NDArray[Any]
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
@@ -152,7 +153,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         start = self._scored(pool, vectors)
         scale = self.temperature_ / spread(start[0])
         self.history_, first_round = run_rounds(_probabilities(start), learn, strategy)
-        return first_round
+        return np.asarray(first_round)
 
     def _gathered(self, *parts: Array) -> Array:
         """Return rows in one array, powered if they are to be: the only copy of them."""
@@ -198,8 +199,8 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         )
         return mean
 
-    def _label_embedding(self, X: Any) -> Array:
-        return self.predict_proba(X)
+    def _label_embedding(self, X: Any) -> Any:
+        return ZeroShotClassifier._label_embedding(self, X)
 
 
 def two_group_hinge(scores: Array, codes: Codes, first: int) -> tuple[Array, Array]:

@@ -156,7 +156,7 @@ def balanced(F: Array, strength: float) -> Array:
     L = F.shape[1]
     P = np.where(total > 0, F / np.where(total > 0, total, 1), 1 / L)
     log_p = np.log(np.maximum(P, 1e-12))
-    return np.exp(balance(log_p, np.full(L, 1 / L), strength))
+    return np.asarray(np.exp(balance(log_p, np.full(L, 1 / L), strength)))
 
 
 def class_points(F: Array, Z: Array, points: Array) -> Array:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.chunks import Chunks, argmax, kept, mapped, summed
 from unseen.numerics.losses import pseudo_label_loss
+from unseen.numerics.rows import Codes
 from unseen.transductive.selection import Selection, SelectionStrategy
 from unseen.transductive.watching import corrected, show_round
 
 Array = npt.NDArray[Any]
-PoolScores = tuple[Array, Array]
+PoolScores = tuple[Any, Any]
 """The label embedding g of the pool, and its calibrated log-probabilities; both (M, L)."""
 
 logger = logging.getLogger(__name__)
@@ -42,7 +44,7 @@ def run_rounds(
     learn: Callable[[Selection], PoolScores],
     strategy: SelectionStrategy,
     settle: int = 0,
-) -> tuple[list[Round], Array]:
+) -> tuple[list[Round], Any]:
     """Run one round for each share of the strategy, then up to ``settle`` more at the last share.
 
     Parameters
@@ -58,30 +60,55 @@ def run_rounds(
     Returns
     -------
     history : list of Round
-    first_round : array of shape (M,)
+    first_round : array or chunks of shape (M,)
         The round in which each row was first selected; 0 for never.
     """
     scores = corrected(*start)
-    show_round(0, np.exp(scores[1]))
+    _show(0, scores)
     history: list[Round] = []
-    first_round = np.zeros(len(start[0]), dtype=np.intp)
+    first_round = never(start[0])
     shares = strategy.shares + (strategy.shares[-1],) * settle
     for number, share in enumerate(shares, start=1):
         selection = strategy.select(*scores, share)
-        chosen = selection.chosen
-        before = scores[0].argmax(axis=1)
-        if len(chosen):
-            loss = float(pseudo_label_loss(scores[0][chosen], selection.codes[chosen]).mean())
-            first_round[chosen[first_round[chosen] == 0]] = number
+        before = kept(argmax(scores[0]))
+        lost, count = summed(_loss, scores[0], selection.codes, selection.weights)
+        selected, loss = int(count), float("nan")
+        if selected:
+            loss = float(lost) / selected
+            first_round = kept(mapped(_first, first_round, selection.weights, given=(number,)))
             scores = corrected(*learn(selection))
-        else:
-            loss = float("nan")
-        changed = float((scores[0].argmax(axis=1) != before).mean()) if len(before) else 0.0
-        history.append(
-            Round(number, selection.threshold, len(chosen), selection.covered, loss, changed)
-        )
+        moved = float(summed(_moved, argmax(scores[0]), before)[0])
+        changed = moved / len(before) if len(before) else 0.0
+        history.append(Round(number, selection.threshold, selected, selection.covered, loss, changed))
         logger.debug("self-paced round %s", history[-1])
-        show_round(number, np.exp(scores[1]))
+        _show(number, scores)
         if number > len(strategy.shares) and changed == 0:
             break
     return history, first_round
+
+
+def never(pool: Any) -> Any:
+    """Return the round 0 for every row of the pool: none has been trusted."""
+    if isinstance(pool, Chunks):
+        return pool.constant(0)
+    return np.zeros(len(pool), dtype=np.intp)
+
+
+def _show(number: int, scores: PoolScores) -> None:
+    if not isinstance(scores[1], Chunks):
+        show_round(number, np.exp(scores[1]))
+
+
+def _loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, int]:
+    """Return the loss of Eq. (16), summed over the trusted rows, and how many they are."""
+    chosen = weights > 0
+    loss = pseudo_label_loss(embedding, codes)[chosen]
+    return float(loss.sum(dtype=float)), int(chosen.sum())
+
+
+def _first(first_round: Array, weights: Array, number: int) -> Array:
+    return np.where((first_round == 0) & (weights > 0), number, first_round)
+
+
+def _moved(codes: Codes, before: Codes) -> tuple[int]:
+    return (int((codes != before).sum()),)

@@ -15,8 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.best import best_of_each_class
+from unseen.numerics.chunks import Chunks, argmax, kept, mapped, marked
+from unseen.numerics.folds import Rows
 from unseen.numerics.losses import pseudo_label_loss
-from unseen.numerics.rows import Codes
+from unseen.numerics.rows import Codes, class_weights
 from unseen.numerics.transport import balance, estimate_prior
 
 Array = npt.NDArray[Any]
@@ -28,19 +31,26 @@ SHARES = (0.5, 0.7, 0.9, 1.0)
 class Selection:
     """The pseudo-labels of a round."""
 
-    codes: Codes
-    weights: Array
+    codes: Any
+    weights: Any
     threshold: float
 
     @property
     def chosen(self) -> npt.NDArray[np.intp]:
-        """The rows that were selected."""
+        """The places of the rows that were selected, where they are in memory."""
         return np.flatnonzero(self.weights > 0)
 
     @property
     def covered(self) -> int:
         """How many classes have a selected row."""
-        return len(np.unique(self.codes[self.chosen]))
+        if isinstance(self.codes, Chunks):
+            parts = self.codes.gathered(_covered, self.weights)
+            return len(np.unique(np.concatenate(parts)))
+        return len(_covered(self.codes, self.weights))
+
+    def of(self, pool: Any) -> Rows:
+        """Return the trusted rows of the pool with their labels and weights."""
+        return Rows(pool, self.codes, self.weights).take(marked(mapped(_trusted, self.weights)))
 
 
 @runtime_checkable
@@ -51,7 +61,7 @@ class SelectionStrategy(Protocol):
     def shares(self) -> tuple[float, ...]:
         """One number a round, from easy to hard."""
 
-    def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
+    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Choose rows of the pool and their labels."""
 
 
@@ -66,13 +76,13 @@ class ThresholdSelection:
 
     shares: tuple[float, ...] = SHARES
 
-    def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
+    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Take the rows with ‖f(x) − g(x)‖² < share·δ, and all of them when share is 1."""
-        codes = embedding.argmax(axis=1)
-        loss = pseudo_label_loss(embedding, codes)
-        theta = share * float(loss.max())
-        chosen = (loss < theta) | (share >= 1)
-        return Selection(codes, chosen.astype(float), theta)
+        codes = kept(argmax(embedding))
+        loss = kept(mapped(pseudo_label_loss, embedding, codes))
+        largest = max(loss.gathered(np.max)) if isinstance(loss, Chunks) else loss.max()
+        theta = share * float(largest)
+        return Selection(codes, kept(mapped(_below, loss, given=(theta, share))), theta)
 
 
 @dataclass(frozen=True)
@@ -105,18 +115,18 @@ class BalancedSelection:
     largest_weight: float = 3.0
     by: str = "probability"
 
-    def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
+    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Take the best ``share`` of the rows of each predicted class."""
         prior = self._prior(log_p)
         moved = log_p if prior is None else balance(log_p, prior, self.strength)
-        codes = moved.argmax(axis=1)
-        chosen = best_of_each_class(codes, self._confidence(moved, codes), share)
-        taken = np.bincount(codes[chosen], minlength=log_p.shape[1])
+        codes = kept(argmax(moved))
+        chosen = kept(best_of_each_class(codes, self._confidence(moved, codes), share))
+        taken = class_weights(codes, log_p.shape[1], chosen)
         wanted = 1 / log_p.shape[1] if prior is None else prior
         weight = np.minimum(wanted * len(log_p) / np.maximum(taken, 1), self.largest_weight)
-        return Selection(codes, np.where(chosen, weight[codes], 0.0), share)
+        return Selection(codes, kept(mapped(_weights, codes, chosen, given=(weight,))), share)
 
-    def _prior(self, log_p: Array) -> Array | None:
+    def _prior(self, log_p: Any) -> Array | None:
         if self.prior is None:
             return None
         if isinstance(self.prior, str):
@@ -133,18 +143,15 @@ class BalancedSelection:
             f"{log_p.shape[1]} positive numbers, one a candidate. Got {self.prior!r} instead."
         )
 
-    def _confidence(self, log_p: Array, codes: Codes) -> Array:
+    def _confidence(self, log_p: Any, codes: Any) -> Any:
         if self.by == "probability":
-            return np.take_along_axis(log_p, codes[:, None], axis=1).ravel()
+            return mapped(_own, log_p, codes)
         if self.by != "margin":
             raise ValueError(
                 "The 'by' parameter of BalancedSelection must be 'probability' or 'margin'. "
                 f"Got {self.by!r} instead."
             )
-        if log_p.shape[1] < 2:
-            return np.zeros(len(log_p))
-        top = np.partition(log_p, -2, axis=1)[:, -2:]
-        return np.asarray(top[:, 1] - top[:, 0])
+        return mapped(_margin, log_p)
 
 
 @dataclass(frozen=True)
@@ -168,28 +175,49 @@ class AgreementSelection:
         """Those of the strategy within."""
         return self.strategy.shares
 
-    def select(self, embedding: Array, log_p: Array, share: float) -> Selection:
+    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Select by the strategy within, then drop the rows on which the partner differs."""
-        partner = np.asarray(self.partner)
+        chunks = isinstance(log_p, Chunks)
+        partner = log_p.like(self.partner) if chunks else np.asarray(self.partner)
         if partner.shape != log_p.shape:
             raise ValueError(
                 f"The 'partner' of AgreementSelection must have shape {log_p.shape}: unlabelled rows × "
                 f"candidates. Got {partner.shape} instead."
             )
         found = self.strategy.select(embedding, log_p, share)
-        agreed = found.codes == partner.argmax(axis=1)
-        return Selection(found.codes, np.where(agreed, found.weights, 0.0), found.threshold)
+        weights = mapped(_agreed, found.codes, found.weights, argmax(partner))
+        return Selection(found.codes, kept(weights), found.threshold)
 
 
-def best_of_each_class(codes: Codes, confidence: Array, share: float) -> npt.NDArray[np.bool_]:
-    """Mark the ``share`` of the rows of each class that have the highest confidence."""
-    order = np.lexsort((-confidence, codes))
-    counts = np.bincount(codes)
-    start = np.cumsum(counts) - counts
-    rank = np.empty(len(codes), dtype=np.intp)
-    rank[order] = np.arange(len(codes)) - start[codes[order]]
-    marked: npt.NDArray[np.bool_] = rank < np.ceil(share * counts)[codes]
-    return marked
+def _trusted(weights: Array) -> Array:
+    return weights > 0
+
+
+def _covered(codes: Codes, weights: Array) -> Array:
+    return np.unique(codes[weights > 0])
+
+
+def _below(loss: Array, theta: float, share: float) -> Array:
+    return ((loss < theta) | (share >= 1)).astype(float)
+
+
+def _weights(codes: Codes, chosen: Array, weight: Array) -> Array:
+    return np.where(chosen, weight[codes], 0.0)
+
+
+def _own(log_p: Array, codes: Codes) -> Array:
+    return np.take_along_axis(log_p, codes[:, None], axis=1).ravel()
+
+
+def _margin(log_p: Array) -> Array:
+    if log_p.shape[1] < 2:
+        return np.zeros(len(log_p))
+    top = np.partition(log_p, -2, axis=1)[:, -2:]
+    return np.asarray(top[:, 1] - top[:, 0])
+
+
+def _agreed(codes: Codes, weights: Array, others: Codes) -> Array:
+    return np.where(codes == others, weights, 0.0)
 
 
 STRATEGIES: dict[str, Callable[[], SelectionStrategy]] = {

@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.numerics.chunks import Chunks, kept, mapped
 from unseen.numerics.folds import Rows
+from unseen.numerics.rows import Codes, class_weights
 from unseen.numerics.scorer import Scorer
-from unseen.transductive.base import Compress, Split, TransductiveClassifier
-from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.base import (
+    Compress,
+    Split,
+    TransductiveClassifier,
+    log_probabilities,
+)
+from unseen.transductive.rounds import PoolScores, never, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 
 Array = npt.NDArray[Any]
@@ -79,16 +85,16 @@ class SelfPaced(TransductiveClassifier):
 
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    ) -> Any:
         strategy = strategy_of(self.selection, type(self).__name__)
         classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])
         place = {label: code for code, label in enumerate(classes.tolist())}
         code_of = np.array([place[label] for label in candidates.tolist()])
 
         def learn(selection: Selection) -> PoolScores:
-            chosen = selection.chosen
-            more = split.pool[chosen], code_of[selection.codes[chosen]], selection.weights[chosen]
-            self._teach(_joined(split.rows, Rows(*more)), classes, candidates, compress)
+            more = selection.of(split.pool)
+            more = more._replace(codes=mapped(_recoded, more.codes, given=(code_of,)))
+            self._teach(_joined(split.rows, more), classes, candidates, compress)
             return self._pool_scores(split.pool)
 
         self.estimator_ = clone(wrapped(self))
@@ -98,7 +104,7 @@ class SelfPaced(TransductiveClassifier):
             return np.zeros(0, dtype=np.intp)
         if self._leaves_alone(split, candidates, vectors):
             self.history_ = []
-            return np.zeros(len(split.pool), dtype=np.intp)
+            return never(split.pool)
         start = self._pool_scores(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
@@ -112,21 +118,24 @@ class SelfPaced(TransductiveClassifier):
             model.set_params(semantics=self._parameters()[0], candidates=candidates)
         else:
             model.set_params(**before._chosen())
-        used, codes = np.unique(rows.codes, return_inverse=True)
-        rows, held = rows._replace(codes=codes), None
+        used = np.flatnonzero(class_weights(rows.codes, len(classes)))
+        rows, held = rows._replace(codes=mapped(_place, rows.codes, given=(used,))), None
         if compress is not None:
-            patterns, kept = compress(rows.X, codes, len(used), rows.weights)
-            held, rows = rows, Rows(patterns, kept)
+            patterns, own = compress(rows.X, rows.codes, len(used), rows.weights)
+            held, rows = rows, Rows(patterns, own)
         model._fit_rows(rows, classes[used], held)
         if not first and before._chosen():
             model.temperature_, model.calibration_ = before.temperature_, before.calibration_
         self.estimator_ = model
         self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
-    def _pool_scores(self, pool: Array) -> PoolScores:
+    def _pool_scores(self, pool: Any) -> PoolScores:
         scores = self.estimator_._candidate_scores(pool)
-        embedding = self.estimator_._label_embedding(pool)
-        return embedding, log_softmax(scores / self.temperature_, axis=1)
+        embedding = kept(self.estimator_._label_embedding(pool))
+        return embedding, kept(log_probabilities(scores, self.temperature_))
+
+    def _takes_chunks(self) -> bool:
+        return bool(wrapped(self)._takes_chunks())
 
     def _parameters(self) -> tuple[object, Any]:
         return wrapped_parameters(self)
@@ -141,18 +150,30 @@ class SelfPaced(TransductiveClassifier):
         scorer: Scorer = self.estimator_._formula(vectors)
         return scorer
 
-    def _label_embedding(self, X: Any) -> Array:
+    def _label_embedding(self, X: Any) -> Any:
         return self.estimator_._label_embedding(X)
 
     def _semantic_width(self) -> int:
         return self.estimator_._semantic_width()
 
 
+def _recoded(codes: Codes, code_of: Array) -> Array:
+    return np.asarray(code_of[codes])
+
+
+def _place(codes: Codes, used: Array) -> Array:
+    return np.asarray(np.searchsorted(used, codes))
+
+
 def _joined(rows: Rows, more: Rows) -> Rows:
-    own = np.ones(len(rows.X)) if rows.weights is None else rows.weights
-    extra = np.ones(len(more.X)) if more.weights is None else more.weights
-    return Rows(
-        np.concatenate([rows.X, more.X]),
-        np.concatenate([rows.codes, more.codes]),
-        np.concatenate([own, extra]).astype(rows.X.dtype),
-    )
+    own, extra = (mapped(_weights, r.codes, r.weights, given=(rows.X.dtype,)) for r in (rows, more))
+    first, second = rows._replace(weights=own), more._replace(weights=extra)
+    return Rows(*(_below(a, b) for a, b in zip(first, second, strict=True)))
+
+
+def _weights(codes: Codes, weights: Array | None, dtype: Any) -> Array:
+    return np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
+
+
+def _below(values: Any, more: Any) -> Any:
+    return values.joined(more) if isinstance(values, Chunks) else np.concatenate([values, more])

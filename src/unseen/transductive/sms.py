@@ -140,7 +140,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             return self._scored(pool, vectors, scale)
 
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
-        return first_round
+        return np.asarray(first_round)
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

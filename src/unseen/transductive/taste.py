@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
+from unseen.numerics.chunks import mapped
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
-from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.rounds import PoolScores, never, run_rounds
 from unseen.transductive.selection import Selection, strategy_of
 
 Array = npt.NDArray[Any]
@@ -117,7 +118,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    ) -> Any:
         strategy = strategy_of(self.selection, type(self).__name__)
         seen = self._start(split, vectors, compress)
         if not len(split.pool):
@@ -126,15 +127,14 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         omega = self._number("pool_weight")
 
         def learn(selection: Selection) -> PoolScores:
-            X, codes, weights = split.pool, selection.codes, selection.weights
-            if compress is not None:
-                X, codes = compress(X, codes, len(vectors), weights)
+            if compress is None:
+                X, codes, weights = selection.of(split.pool)
+            else:  # rows that are not trusted have no weight in a mean
+                X, codes = compress(split.pool, selection.codes, len(vectors), selection.weights)
                 weights = np.ones(len(X))
-            elif len(selection.chosen) < len(X):
-                rows = selection.chosen
-                X, codes, weights = X[rows], codes[rows], weights[rows]
             size = len(split.pool) if compress is None else len(X)
-            weights = weights * (seen.total / size if omega is None else omega)
+            omega_ = seen.total / size if omega is None else omega
+            weights = mapped(np.multiply, weights, given=(omega_,))
             self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
             return self._scored(split.pool, vectors, scale)
 
@@ -142,7 +142,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
         if self._leaves_alone(split, candidates, vectors):
             self.history_ = []
-            return np.zeros(len(split.pool), dtype=np.intp)
+            return never(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
 

@@ -138,4 +138,4 @@ def _weights(Z: Array, points: Array) -> Array:
     """Return w (M, L): probabilities of unit Gaussians, leaning to equal class shares."""
     L = len(points)
     log_p = log_softmax(scores(Z, points.astype(Z.dtype)).astype(float), axis=1)
-    return np.exp(balance(log_p, np.full(L, 1 / L), 0.9))
+    return np.asarray(np.exp(balance(log_p, np.full(L, 1 / L), 0.9)))

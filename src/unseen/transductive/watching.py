@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.chunks import Chunks
+
 Array = npt.NDArray[Any]
 
 
@@ -75,9 +77,11 @@ def show_round(number: int, probabilities: Array) -> None:
     watcher.on_round(number, probabilities.copy())
 
 
-def corrected(embedding: Array, log_probabilities: Array) -> tuple[Array, Array]:
+def corrected(embedding: Any, log_probabilities: Any) -> tuple[Any, Any]:
     """Return the pool's label embedding and log-probabilities with what is known put in."""
     watcher = _watcher.get()
+    if watcher is not None and isinstance(embedding, Chunks):
+        raise ValueError("Rounds are watched on rows in memory only: give arrays, not chunks.")
     if watcher is None or not watcher.known:
         return embedding, log_probabilities
     embedding, log_probabilities = embedding.copy(), log_probabilities.copy()

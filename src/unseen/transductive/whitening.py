@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from unseen.base import labelled_rows, read_labels
+from unseen.inputs import labelled_rows, read_labels
 from unseen.numerics.rows import class_sums, class_weights, gram, within_class_scatter
 from unseen.numerics.whitening import Whitening
 

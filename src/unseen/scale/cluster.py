@@ -1,0 +1,233 @@
+"""Rows in a Dask array: each pass is a map over its chunks and a tree of additions.
+
+Dask's own scheduler runs it: the cluster of the current ``distributed.Client``, or else threads here.
+Only sums, and samples of bounded size, reach this process. What a worker that died had kept is computed
+again by Dask: everything is made from the user's array by functions, and nothing is scattered by hand.
+
+What is lazy is an expression a chunk, not a task: a pass turns it into one task, from the user's array
+and from what was kept to the sum. So no task means one thing in one pass and another in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+from dask.array.optimization import optimize
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.utils import ensure_dict
+
+from unseen.numerics.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
+from unseen.scale.local import select, spread_out
+
+Array = npt.NDArray[Any]
+
+SPLIT = 8
+"""Sums that one task of the tree adds."""
+
+
+class DaskChunks(Chunks):
+    """Chunks of rows that Dask computes; :meth:`of` takes a Dask array.
+
+    Parameters
+    ----------
+    blocks : sequence
+        For each chunk a key of Dask, or a nested task: a tuple of a function and its arguments.
+    sources : mapping
+        The collections whose keys they name.
+    sizes, width, dtype
+        Rows of each chunk, the shape of one row and the type.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Any],
+        sources: Mapping[str, Any],
+        sizes: Sequence[int],
+        width: tuple[int, ...],
+        dtype: Any,
+    ) -> None:
+        self.blocks, self.sources = list(blocks), dict(sources)
+        self.sizes = tuple(sizes)
+        self.shape = (sum(self.sizes), *width)
+        self.dtype = np.dtype(dtype)
+
+    @classmethod
+    def of(cls, array: Any) -> DaskChunks:
+        """Return the chunks of a Dask array, each with all columns."""
+        if array.ndim == 2 and array.numblocks[1] > 1:
+            array = array.rechunk({1: -1})
+        if np.isnan(array.shape[0]):
+            array = array.copy()  # counting the rows must not change the user's array
+            array.compute_chunk_sizes()
+        columns = (0,) * (array.ndim - 1)
+        keys = [(array.name, number, *columns) for number in range(array.numblocks[0])]
+        sizes = [int(n) for n in array.chunks[0]]
+        width = tuple(int(n) for n in array.shape[1:])
+        return cls(keys, {array.name: array}, sizes, width, array.dtype)
+
+    def like(self, values: Any) -> DaskChunks:
+        """Return values, one a row, in the same chunks."""
+        if isinstance(values, DaskChunks):
+            return values
+        if not isinstance(values, da.Array):
+            values = np.asarray(values)
+            aligned = len(values) == len(self)
+            values = da.from_array(values, chunks={0: self.sizes if aligned else -1})
+        own = DaskChunks.of(values)
+        if len(own) == len(self) and own.sizes != self.sizes:
+            own = DaskChunks.of(values.rechunk({0: self.sizes}))
+        return own
+
+    def gathered(
+        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Call the function on every chunk, where it is, and bring the answers here."""
+        found = self._called(_apply, function, others, given, each)
+        name = _name(function)
+        graph = {(name, number): block for number, block in enumerate(found.blocks)}
+        return list(_computed(name, graph, found.sources, list(graph)))
+
+    def summed(
+        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK
+    ) -> tuple[Array, ...]:
+        """Sum each chunk where it is, and add the sums in a tree."""
+        found = self._called(partial(_sum, size), function, others, given)
+        name = _name(function)
+        graph: dict[Any, Any] = {(name, number): block for number, block in enumerate(found.blocks)}
+        level = list(graph)
+        while len(level) > 1:
+            groups = [level[i : i + SPLIT] for i in range(0, len(level), SPLIT)]
+            level = [(name, len(graph) + i) for i in range(len(groups))]
+            graph.update(zip(level, ((_added, group) for group in groups), strict=True))
+        total: tuple[Array, ...] = _computed(name, graph, found.sources, level)[0]
+        return total
+
+    def mapped(
+        self,
+        function: Pass,
+        *others: Any,
+        given: tuple[Any, ...] = (),
+        each: Sequence[Any] = (),
+        out: Array | None = None,
+    ) -> DaskChunks:
+        """Return rows that the function makes in any task that needs them."""
+        if out is None:
+            tried = [None if a is None else a.example() for a in (self, *others)]
+            out = np.asarray(function(*tried, *given, *each[:1]))
+        found = self._called(_apply, function, others, given, each)
+        return DaskChunks(found.blocks, found.sources, self.sizes, out.shape[1:], out.dtype)
+
+    def where(self, mask: Chunks, counts: Sequence[int]) -> DaskChunks:
+        """Drop the rows that are not marked, where they are; the sizes are known."""
+        assert isinstance(mask, DaskChunks)
+        full = np.flatnonzero(counts).tolist()
+        blocks = [(select, self.blocks[n], mask.blocks[n]) for n in full]
+        sources = {**self.sources, **mask.sources}
+        return DaskChunks(blocks, sources, [counts[n] for n in full], self.shape[1:], self.dtype)
+
+    def put_back(self, mask: Chunks, counts: Sequence[int], fill: Any) -> DaskChunks:
+        """Put the values of each chunk in the marked rows."""
+        assert isinstance(mask, DaskChunks)
+        own = dict(zip(np.flatnonzero(counts).tolist(), self.blocks, strict=True))
+        blocks = [
+            (spread_out, marks, own.get(number), fill, self.dtype)
+            for number, marks in enumerate(mask.blocks)
+        ]
+        return DaskChunks(blocks, {**self.sources, **mask.sources}, mask.sizes, (), self.dtype)
+
+    def joined(self, other: Chunks) -> DaskChunks:
+        """Return these chunks and then those."""
+        assert isinstance(other, DaskChunks)
+        sources = {**self.sources, **other.sources}
+        blocks, sizes = self.blocks + other.blocks, self.sizes + other.sizes
+        return DaskChunks(blocks, sources, sizes, self.shape[1:], self.dtype)
+
+    def constant(self, value: Any) -> DaskChunks:
+        """Return the same value for every row."""
+        blocks = [(np.full, size, value) for size in self.sizes]
+        return DaskChunks(blocks, {}, self.sizes, (), np.asarray(value).dtype)
+
+    def kept(self) -> DaskChunks:
+        """Compute the rows now, and keep them in the memory of the workers."""
+        return DaskChunks.of(self.result().persist())
+
+    def result(self) -> Any:
+        """Return a Dask array, to be computed."""
+        name = _name("rows")
+        columns = (0,) * (len(self.shape) - 1)
+        graph = {(name, number, *columns): block for number, block in enumerate(self.blocks)}
+        whole = HighLevelGraph.from_collections(name, graph, dependencies=self.sources.values())
+        chunks = (self.sizes, *((n,) for n in self.shape[1:]))
+        return da.Array(whole, name, chunks, dtype=self.dtype)
+
+    def _called(
+        self,
+        how: Pass,
+        function: Pass,
+        others: Sequence[Any],
+        given: tuple[Any, ...],
+        each: Sequence[Any] = (),
+    ) -> DaskChunks:
+        """Return the chunks, of any kind, that a call on each chunk gives."""
+        # What is given is one node of the graph, which a worker fetches once.
+        job = dask.delayed(_Job(how, function, given), pure=False, traverse=False)
+        arrays = [a for a in (self, *others) if a is not None]
+        blocks = [
+            (
+                _run,
+                job.key,
+                [None if a is None else a.blocks[number] for a in (self, *others)],
+                *(np.asarray(value) for value in each[number : number + 1]),
+            )
+            for number in range(len(self.sizes))
+        ]
+        sources = {name: source for a in arrays for name, source in a.sources.items()}
+        return DaskChunks(blocks, {**sources, job.key: job}, self.sizes, (), object)
+
+
+class _Job:
+    """What to do with the blocks of a chunk."""
+
+    def __init__(self, how: Pass, function: Pass, given: tuple[Any, ...]) -> None:
+        self.how, self.function, self.given = how, function, given
+
+
+def _run(job: _Job, blocks: list[Any], *each: Any) -> Any:
+    return job.how(job.function, blocks, job.given, each)
+
+
+def _apply(function: Pass, blocks: list[Any], given: tuple[Any, ...], each: tuple[Any, ...]) -> Any:
+    return function(*blocks, *given, *each)
+
+
+def _sum(
+    size: int, function: Pass, blocks: list[Any], given: tuple[Any, ...], each: tuple[Any, ...]
+) -> tuple[Array, ...]:
+    return sum_of_blocks(function, blocks, (*given, *each), size)
+
+
+def _added(parts: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+    total = tuple(part.copy() for part in parts[0])
+    for other in parts[1:]:
+        add(total, other)
+    return total
+
+
+def _computed(name: str, graph: Any, sources: Mapping[str, Any], keys: list[Any]) -> Any:
+    """Compute the values of some keys with whatever scheduler is current."""
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=sources.values())
+    tasks = ensure_dict(optimize(whole, keys))
+    return dask.compute(*(Delayed(key, tasks) for key in keys))
+
+
+def _name(function: Any) -> str:
+    own = function if isinstance(function, str) else getattr(function, "__name__", "pass")
+    return f"unseen-{own.strip('_<>')}-{uuid4().hex}"

@@ -1,0 +1,158 @@
+"""Files whose chunks any process can read by their number: a path, sizes, and no open handle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.datasets.arrays import read_npy
+from unseen.datasets.safety import need, reading
+from unseen.exceptions import DataError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Chunks of rows in files."""
+
+    read: Callable[[int], Array]
+    sizes: tuple[int, ...]
+    width: tuple[int, ...]
+    """The shape of one row: (p,), or () for labels."""
+    dtype: np.dtype[Any]
+
+
+def chunk_sizes(shape: tuple[int, ...], itemsize: int, chunk: int, most: int) -> tuple[int, ...]:
+    """Return the rows to read at a time: as many chunks of the file as ``most`` bytes hold.
+
+    >>> chunk_sizes((10, 2), 4, 3, 50)
+    (6, 4)
+    """
+    rows = max(1, most // max(1, itemsize * int(np.prod(shape[1:]))))
+    size = max(rows // chunk, 1) * chunk if chunk else rows
+    whole, rest = divmod(shape[0], size)
+    return (size,) * whole + ((rest,) if rest else ())
+
+
+def npy_source(path: Path, most: int) -> Source:
+    """Return a ``.npy`` file in chunks of at most ``most`` bytes."""
+    values = read_npy(path)
+    _check(path, values.shape, values.dtype)
+    sizes = chunk_sizes(values.shape, values.dtype.itemsize, 0, most)
+    return Source(partial(_read_npy, path, sizes[0]), sizes, values.shape[1:], values.dtype)
+
+
+def _read_npy(path: Path, size: int, number: int) -> Array:
+    return np.array(read_npy(path)[number * size : (number + 1) * size])
+
+
+def zarr_source(path: Path, most: int) -> Source:
+    """Return a Zarr array, several of its chunks at a time where they are small."""
+    values = _zarr_array(path)
+    _check(path, values.shape, values.dtype)
+    chunk = (getattr(values, "shards", None) or values.chunks)[0]
+    sizes = chunk_sizes(values.shape, values.dtype.itemsize, chunk, most)
+    return Source(partial(_read_zarr, path, sizes[0]), sizes, tuple(values.shape[1:]), values.dtype)
+
+
+def _zarr_array(path: Path) -> Any:
+    zarr = need("zarr", path, "scale")
+    with reading(path):
+        return zarr.open_array(str(path), mode="r")
+
+
+def _read_zarr(path: Path, size: int, number: int) -> Array:
+    with reading(path, f"chunk {number}"):
+        return np.asarray(_zarr_array(path)[number * size : (number + 1) * size])
+
+
+def parquet_source(paths: Sequence[Path], column: str | None, without: Collection[str]) -> Source:
+    """Return Parquet files by their row groups, one a chunk."""
+    parquet = need("pyarrow.parquet", paths[0], "scale")
+    groups: list[tuple[Path, int]] = []
+    sizes: list[int] = []
+    schema: Any = None
+    for path in paths:
+        with reading(path):
+            file = parquet.ParquetFile(path, memory_map=False)
+            if schema is not None and not schema.equals(file.schema_arrow):
+                raise DataError(f"{path}: has other columns than {paths[0]}. Write all files alike.")
+            schema = file.schema_arrow
+            counts = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+        groups += [(path, g) for g, n in enumerate(counts) if n]
+        sizes += [n for n in counts if n]
+    if not sizes:
+        raise DataError(f"{paths[0]}: has no row.")
+    columns = [column] if column is not None else [n for n in schema.names if n not in without]
+    missing = sorted({*columns, *without} - set(schema.names))
+    if missing or not columns:
+        raise DataError(f"{paths[0]}: has no column {', '.join(map(repr, missing))}.")
+    read = partial(_read_group, tuple(groups), tuple(columns), column is not None)
+    try:
+        first = read(0)  # one group tells the width of a list and the type of the numbers
+    except MemoryError:
+        raise DataError(f"{paths[0]}: a row group is larger than memory. Write smaller ones.") from None
+    return Source(read, tuple(sizes), first.shape[1:], first.dtype)
+
+
+def _read_group(
+    groups: tuple[tuple[Path, int], ...], columns: tuple[str, ...], alone: bool, number: int
+) -> Array:
+    path, group = groups[number]
+    parquet = need("pyarrow.parquet", path, "scale")
+    with reading(path, f"row group {group}"):
+        table = parquet.ParquetFile(path, memory_map=False).read_row_group(
+            group, columns=list(columns), use_threads=False
+        )
+        values = [table.column(name) for name in columns]
+        if alone:
+            return _labels(values[0])
+        for name, own in zip(columns, values, strict=True):
+            if own.null_count:
+                raise DataError(
+                    f"{path}: row group {group}, column {name!r} has {own.null_count} empty cell(s). "
+                    "Fill them in, or leave the column out."
+                )
+        if len(values) == 1 and "list" in str(values[0].type):
+            return _lists(path, columns[0], values[0])
+        kinds = {n: str(v.type) for n, v in zip(columns, values, strict=True)}
+        for name, kind in kinds.items():
+            if not kind.startswith(("int", "uint", "float", "double", "halffloat")):
+                raise DataError(
+                    f"{path}: column {name!r} holds {kind}, but features are real numbers. Name it in "
+                    "without=, or give it as the labels."
+                )
+        found = [own.to_numpy() for own in values]
+        out = np.empty((table.num_rows, len(found)), np.result_type(*(f.dtype for f in found)))
+        for place, own in enumerate(found):
+            out[:, place] = own
+        return out
+
+
+def _lists(path: Path, name: str, column: Any) -> Array:
+    """Return a column of lists of one length as a matrix."""
+    flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    if len(flat) % len(column) or flat.dtype.kind not in "fiu":
+        raise DataError(f"{path}: the lists of column {name!r} are not numbers, or of several lengths.")
+    return np.asarray(flat.reshape(len(column), -1))
+
+
+def _labels(column: Any) -> Array:
+    """Return names or numbers; an empty cell is a row without a label."""
+    if column.null_count or "string" in str(column.type):
+        return np.array(column.to_pylist(), dtype=object)
+    return np.asarray(column.to_numpy())
+
+
+def _check(path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise DataError(f"{path}: has shape {tuple(shape)}, but rows have one or two dimensions.")
+    if dtype.hasobject:
+        raise DataError(f"{path}: holds Python objects. Store numbers or names.")

@@ -1,0 +1,153 @@
+"""A cluster of two processes: Zarr rows, a scheduler's address, and a worker that dies on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+from typer.testing import CliRunner
+
+from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, load, open_rows
+from unseen.cli import app
+from unseen.exceptions import DataError
+from unseen.scale import cluster as passes
+from unseen.scale import connect
+from unseen.transductive.selection import BalancedSelection
+
+ROWS, COLUMNS, SEEN, UNSEEN = 20_000, 32, 20, 5
+TWO_ROUNDS = BalancedSelection(shares=(0.5, 1.0))
+
+
+class Problem:
+    """Rows in Zarr and in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        random = np.random.default_rng(0)
+        vectors = random.normal(size=(SEEN + UNSEEN, 10))
+        means = vectors @ random.normal(size=(10, COLUMNS))
+        true = random.integers(SEEN + UNSEEN, size=ROWS)
+        self.X = (means[true] + 2 * random.normal(size=(ROWS, COLUMNS))).astype(np.float32)
+        self.y = np.where(true < SEEN, true, -1)
+        self.semantics = dict(enumerate(vectors))
+        self.rows, self.labels = folder / "rows.zarr", folder / "labels.zarr"
+        for path, values in ((self.rows, self.X), (self.labels, self.y)):
+            chunks = (3000, *values.shape[1:])
+            stored = zarr.create_array(path, shape=values.shape, chunks=chunks, dtype=values.dtype)
+            stored[:] = values
+
+    def opened(self) -> tuple[Any, Any]:
+        rows, labels = open_rows(self.rows), open_rows(self.labels)
+        assert isinstance(rows, da.Array)
+        return rows.rechunk({0: 3000}), labels.rechunk({0: 3000})
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+    return Problem(tmp_path_factory.mktemp("scale"))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+class Killer:
+    """Ends a worker's process before some pass of a fit, as a machine that fails would."""
+
+    def __init__(self, client: Client, before: int) -> None:
+        self.client, self.before, self.passes = client, before, 0
+        self.computed = passes._computed
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.passes += 1
+        if self.passes == self.before:
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+        return self.computed(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "before"),
+    [(ASTE(), 4), (FastTraining(TASTE(selection=TWO_ROUNDS, settle=0)), 20)],
+    ids=["ASTE", "Fast-TASTE"],
+)
+def test_the_answer_is_the_same_when_a_worker_is_killed(
+    estimator: Any, before: int, problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
+    want.fit(problem.X, problem.y)
+    killer = Killer(client, before)
+    monkeypatch.setattr(passes, "_computed", killer)
+    got = clone(want).fit(*problem.opened())
+    assert killer.passes > before, "the worker was killed in the middle"
+    scores, wanted = got.decision_function(problem.X), want.decision_function(problem.X)
+    np.testing.assert_allclose(scores, wanted, atol=1e-4 * np.abs(wanted).max())
+    if hasattr(want, "transduction_"):
+        assert isinstance(got.transduction_, da.Array)
+        np.testing.assert_array_equal(got.transduction_.compute(), want.transduction_)
+
+
+def test_nothing_as_long_as_the_rows_reaches_the_client(
+    problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    largest = 0
+
+    def watched(*arguments: Any) -> Any:
+        nonlocal largest
+        found = computed(*arguments)
+        largest = max([largest, *(np.size(a) for part in found for a in _arrays(part))])
+        return found
+
+    computed = passes._computed
+    monkeypatch.setattr(passes, "_computed", watched)
+    SelfPaced(ESZSL(problem.semantics), selection=TWO_ROUNDS).fit(*problem.opened())
+    assert 0 < largest < ROWS * COLUMNS / 2
+
+
+def _arrays(part: Any) -> list[Any]:
+    if isinstance(part, (tuple, list)):
+        return [a for p in part for a in _arrays(p)]
+    return [part] if isinstance(part, np.ndarray) else []
+
+
+def test_the_command_line_takes_a_schedulers_address(
+    problem: Problem, client: Client, tmp_path: Path
+) -> None:
+    model, answers, classes = tmp_path / "m.safetensors", tmp_path / "y.npy", tmp_path / "classes.csv"
+    lines = ["class," + ",".join(f"a{i}" for i in range(10))]
+    lines += [f"{k}," + ",".join(map(str, v)) for k, v in problem.semantics.items()]
+    classes.write_text("\n".join(lines))
+    common = ["--scheduler", client.scheduler.address]
+    fit = [
+        "fit",
+        "--seen",
+        str(problem.rows),
+        "--labels",
+        str(problem.labels),
+        "--classes",
+        str(classes),
+    ]
+    done = CliRunner().invoke(app, [*fit, "--out", str(model), "--method", "ASTE", *common])
+    assert done.exit_code == 0, done.output
+    predict = ["predict", str(model), str(problem.rows), "--out", str(answers), *common]
+    done = CliRunner().invoke(app, predict)
+    assert done.exit_code == 0, done.output
+    want = load(model).predict(problem.X)
+    np.testing.assert_array_equal(np.load(answers), want)
+
+
+def test_a_scheduler_that_does_not_answer_is_named() -> None:
+    with pytest.raises(DataError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers there"):
+        connect("tcp://127.0.0.1:1")
