@@ -12,6 +12,7 @@ import pytest
 import unseen
 from unseen import ASTE, ESZSL, TASTE, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_xlsa17
+from unseen.numerics import moments
 
 CUB = (
     Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -53,6 +54,23 @@ def test_aste_reaches_its_accuracy_with_a_certificate(cub: ZeroShotDataset, aste
     eszsl = ESZSL(cub.semantics).fit(cub.X[cub.train], cub.y[cub.train])
     assert accuracy(aste, cub) >= accuracy(eszsl, cub)
     assert aste.compatibility_.dtype == np.float32
+
+
+@pytest.mark.parametrize("make", [ESZSL, ASTE])
+def test_a_subspace_scores_as_a_factor_does(
+    make: type, cub: ZeroShotDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forced: with 1,280 features and 150 classes the factor is cheaper, and is what fit takes."""
+    ridges = {"gamma": 2400.0, "lam": 0.14} if make is ESZSL else {"C": 4800.0, "mu": 0.14}
+    models = []
+    for least in (10**9, 0):
+        monkeypatch.setattr(moments, "LEAST", least)
+        monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+        monkeypatch.setattr(moments, "MOST", 1)
+        models.append(make(cub.semantics, **ridges).fit(cub.X[cub.train], cub.y[cub.train]))
+    direct, found = (model.decision_function(cub.X[cub.test_unseen]) for model in models)
+    assert np.abs(found - direct).max() <= 1e-4 * np.abs(direct).max()
+    assert accuracy(models[1], cub) == pytest.approx(accuracy(models[0], cub), abs=0.2)
 
 
 def test_a_model_file_and_a_graph_give_the_same_scores(

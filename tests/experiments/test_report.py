@@ -17,7 +17,7 @@ from unseen.experiments import paper, write_report
 from unseen.experiments.results import MEASURES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-VOID = {"meta", "link", "img", "br", "hr", "input"}
+VOID = {"meta", "link", "img", "br", "wbr", "hr", "input"}
 
 
 class Page(HTMLParser):

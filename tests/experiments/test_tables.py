@@ -107,9 +107,9 @@ def test_figures_are_data_with_rows(results):
     ("dataset", "ours", "reason"),
     [
         ("AWA1:SS", "VGG-19", ""),
-        ("AWA1", "vgg19", "not comparable: split differs (PS, paper SS)"),
+        ("AWA1", "vgg19", "not comparable: split is PS, not SS"),
         ("CUB:SS", "resnet101", "not comparable: features differ"),
-        ("CUB", "res101", "not comparable: features differ, split differs (PS, paper SS)"),
+        ("CUB", "res101", "not comparable: features differ, split is PS, not SS"),
         ("simulated-AwA", "vgg19", "not comparable: simulated data"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.utils.extmath import randomized_svd
 
 from unseen.numerics import judge
 from unseen.numerics.folds import Rows
@@ -24,10 +23,20 @@ def test_the_sketch_is_that_of_all_rows_at_once(columns: int, monkeypatch: pytes
     if columns >= FEWEST_FEATURES:
         wanted = [power_normalise(part) for part in wanted]
     if columns > 80:
-        *_, basis = randomized_svd(wanted[0], 80, n_iter=1, random_state=0)
-        wanted = [part @ basis.T for part in wanted]
+        basis = judge.first_directions(wanted[0])
+        wanted = [part @ basis for part in wanted]
     np.testing.assert_allclose(rows.X, wanted[0], atol=1e-6)
     np.testing.assert_allclose(Z, wanted[1], atol=1e-6)
+
+
+def test_the_first_directions_hold_what_rows_have_most_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "COLUMNS", 20)
+    random = np.random.default_rng(0)
+    X = 9 * random.normal(size=(200, 15)) @ random.normal(size=(15, 60)) + random.normal(size=(200, 60))
+    basis = judge.first_directions(X)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(20), atol=1e-9)
+    best = np.linalg.svd(X, compute_uv=False)[:20]
+    assert np.square(X @ basis).sum() >= 0.999 * np.square(best).sum()
 
 
 def test_judging_leaves_the_rows_as_they_were() -> None:

@@ -74,3 +74,18 @@ def test_dependent_right_hand_sides_do_no_harm() -> None:
         twice, System(np.array([1.0, 30.0])), 1e-8
     )
     np.testing.assert_allclose((M + 30 * np.eye(120)) @ Z, twice, atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [0.0, -1e9])
+def test_a_singular_system_is_left_to_others(shift: float) -> None:
+    M, _, R = systems()
+    system = System(np.array([1.0, shift])) if shift == 0 else System(np.array([shift, 1.0]))
+    with pytest.raises(SlowConvergence):
+        Subspace([lambda B: M @ B], 120, 999, float).solve(R, system)
+
+
+def test_nothing_is_solved_by_nothing() -> None:
+    M, _, R = systems()
+    Z, length = Subspace([lambda B: M @ B], 120, 999, float).solve(0 * R, System(np.array([1.0, 2.0])))
+    assert length == 0
+    assert not Z.any()

@@ -12,7 +12,7 @@ from unseen.numerics.attributes import platt
 from unseen.numerics.hinge import fit_squared_hinge, match_signs, squared_hinge
 from unseen.numerics.losses import ranking_hinge, structured_hinge, weighted_ranking
 from unseen.numerics.relu import rectified, relu_gradients, relu_similarities
-from unseen.numerics.sgd import descend
+from unseen.numerics.sgd import _drawing, descend
 
 
 def naive(scores, codes, kind):
@@ -107,3 +107,13 @@ def test_rectified_similarities_and_their_gradients():
     dw, dV = 1e-6 * random.normal(size=3), 1e-6 * random.normal(size=(4, 3))
     moved = (pull * (relu_similarities(X, V + dV, w + dw) - S)).sum()
     assert moved == pytest.approx((to_w @ dw) + (to_V * dV).sum(), abs=1e-10)
+
+
+def test_rows_are_drawn_as_a_generator_draws_them() -> None:
+    weights = np.random.default_rng(0).random(200)
+    weights[::3] = 0
+    ours, theirs = np.random.default_rng(1), np.random.default_rng(1)
+    draw = _drawing(len(weights), 20, weights, ours)
+    for _ in range(10):
+        wanted = theirs.choice(len(weights), size=20, p=weights / weights.sum())
+        np.testing.assert_array_equal(draw(), wanted)

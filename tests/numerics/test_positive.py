@@ -30,3 +30,12 @@ def test_a_rough_solver_keeps_the_precision_of_the_right_hand_side() -> None:
     G = np.diag([1.0, 2.0, 4.0])
     assert positive.rough_solver(G)(np.ones((3, 2))).dtype == np.float64
     np.testing.assert_allclose(positive.rough_solver(G)(np.ones(3)), [1, 0.5, 0.25])
+
+
+def test_single_precision_right_hand_sides_are_refined_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they never were: every solution then cost a factor in double precision."""
+    monkeypatch.setattr(positive, "SINGLE", 1)
+    monkeypatch.setattr(positive, "_double", lambda G: pytest.fail("a second factor"))
+    G = np.diag(np.linspace(1, 9, 20)) + 0.1
+    R = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
+    np.testing.assert_allclose(G @ positive.solver(G)(R), R, rtol=1e-6)

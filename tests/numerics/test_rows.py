@@ -59,14 +59,15 @@ def test_within_class_scatter_against_residuals() -> None:
     np.testing.assert_allclose(got, residual.T @ residual, atol=1e-9)
 
 
+@pytest.mark.parametrize("columns", [12, 60])
 @pytest.mark.parametrize("with_metric", [False, True])
-def test_row_space_keeps_products_and_lengths(with_metric: bool) -> None:
+def test_row_space_keeps_products_and_lengths(with_metric: bool, columns: int) -> None:
     random = np.random.default_rng(0)
-    X = random.normal(size=(5, 12))
-    root = random.normal(size=(12, 12))
-    metric = root @ root.T + np.eye(12) if with_metric else None
-    inverse = None if metric is None else lambda R: np.linalg.solve(metric, R)
-    Z, basis = passes.row_space(X, inverse)
+    X = random.normal(size=(5, columns))
+    root = random.normal(size=(columns, columns))
+    metric = root @ root.T + np.eye(columns) if with_metric else None
+    solved = None if metric is None else np.linalg.solve(metric, X.T)
+    Z, basis = passes.row_space(X, solved)
     np.testing.assert_allclose(X @ basis, Z, atol=1e-9)
-    M = np.eye(12) if metric is None else metric
+    M = np.eye(columns) if metric is None else metric
     np.testing.assert_allclose(basis.T @ M @ basis, np.eye(5), atol=1e-9)

@@ -181,7 +181,7 @@ def _print(told: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
 
     results = Results(rows)
     table = RichTable(header_style="bold")
-    table.add_column("per-class top-1, %")
+    table.add_column("per-class top-1, %", no_wrap=True)
     for dataset in results.datasets:
         table.add_column(dataset, justify="right")
     for name in results.methods():
@@ -189,6 +189,8 @@ def _print(told: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
         if any(v.keys for v in values):
             table.add_row(name, *(v.text for v in values))
     console = Console()
+    if not console.is_terminal:  # a log has no edge at which to break
+        console = Console(width=max(80, console.measure(table).maximum))
     console.print(table)
     line = f"{told['cells']} cells, {told['run_now']} run now in {told['seconds']} s"
     if told["failed"]:

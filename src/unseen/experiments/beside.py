@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from unseen.experiments import paper, registry
-from unseen.experiments.results import Results, Table, Value, measured
+from unseen.experiments.results import Results, Table, Value, measured, signed
 
 _TITLES = {
     "II": "Table II beside the paper — inductive",
@@ -33,8 +33,7 @@ def beside_paper(results: Results, table: str) -> Table:
             found += 1
             features = results.features(dataset)
             gap = own.number - line.mean
-            text = f"{gap:+.1f}".replace("-", "−")
-            difference = Value(text, gap, own.keys, f"mean accuracy minus {line.mean!r}")
+            difference = Value(signed(gap), gap, own.keys, f"mean accuracy minus {line.mean!r}")
             verdict = Value(why_not(dataset, features, line.features) or "comparable")
             ends = theirs[1], Value(dataset), theirs[2], Value(features)
             together.append([theirs[0], published, own, difference, verdict, *ends])
@@ -66,5 +65,5 @@ def why_not(dataset: str, ours: str, published: str) -> str:
     if _MARKS.get(published, published.lower()) not in re.sub(r"[^a-z0-9]", "", ours.lower()):
         reasons.append("features differ")
     if not dataset.endswith(f":{paper.split()}"):
-        reasons.append("split differs (PS, paper SS)")
+        reasons.append("split is PS, not SS")
     return f"not comparable: {', '.join(reasons)}" if reasons else ""

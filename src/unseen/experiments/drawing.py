@@ -16,6 +16,8 @@ from unseen.experiments.figures import Figure
 INK = "#123457"
 """Stands for the colour of text, and becomes ``currentColor`` in the SVG."""
 COLOURS = ("#3b7dd8", "#e2762d", "#2fa36b", "#b45bc7", "#c9a227", "#d64f6a", "#5aa9b8")
+MARKERS = "os^Dv"
+"""One for each turn of the colours, so that no two curves look alike."""
 MANY_CLASSES = 25
 
 
@@ -61,7 +63,8 @@ def _curves(axes: Any, figure: Figure) -> None:
     owners = [line.label.removeprefix("Fast-") for line in figure.lines]
     order = list(dict.fromkeys(owners))
     for line, owner in zip(figure.lines, owners, strict=True):
-        colour = COLOURS[order.index(owner) % len(COLOURS)]
+        turn, place = divmod(order.index(owner), len(COLOURS))
+        colour = COLOURS[place]
         spread = line.deviation if any(line.deviation) and not line.dashed else None
         axes.errorbar(
             line.x,
@@ -70,13 +73,15 @@ def _curves(axes: Any, figure: Figure) -> None:
             color=colour,
             label=line.label,
             linestyle="--" if line.dashed or line.label.startswith("Fast-") else "-",
-            marker=None if line.dashed else "o",
+            marker=None if line.dashed else MARKERS[turn % len(MARKERS)],
             markersize=4,
             linewidth=1.2 if line.dashed else 1.8,
             capsize=2,
         )
     if figure.log_x:
         axes.set_xscale("log")
+    if axes.get_ylim()[1] > 100 and figure.y_label.endswith("%"):  # nothing is above
+        axes.set_ylim(top=102)
     if figure.x_label == "round":
         axes.xaxis.get_major_locator().set_params(integer=True)
     _frame(axes, figure)

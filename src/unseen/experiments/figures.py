@@ -133,12 +133,14 @@ def weight(results: Results) -> list[Figure]:
 def rounds(results: Results) -> list[Figure]:
     """The self-paced history: how pure the newly trusted rows are, round by round."""
     made = []
-    for dataset in results.datasets:
+    for dataset in _telling(results):
         lines = []
         for method in results.methods(transductive=True):
             rows = [r for r in results.select(dataset, method) if r.trial == 0 and r.history]
             for row in rows:
                 told = [h for h in row.history if h.get("purity") is not None]
+                if len(told) < 2:  # all rows are trusted in one round: no curve
+                    continue
                 x = [h["round"] for h in told]
                 y = [100 * h["purity"] for h in told]
                 lines.append(Line(method, x, y, [row.key] * len(x)))
@@ -154,7 +156,7 @@ def rounds(results: Results) -> list[Figure]:
 def classes(results: Results) -> list[Figure]:
     """Per-class accuracy of the best inductive and the best transductive method."""
     made = []
-    for dataset in results.datasets:
+    for dataset in _telling(results):
         lines = []
         for transductive in (False, True):
             best = _best(results, dataset, transductive)
@@ -171,7 +173,7 @@ def classes(results: Results) -> list[Figure]:
 def confusions(results: Results) -> list[Figure]:
     """Confusion of the best method on each data set: what was taken for what."""
     made = []
-    for dataset in results.datasets:
+    for dataset in _telling(results):
         found = [r for t in (False, True) for r in _best(results, dataset, t)[:1]]
         found = [r for r in found if "confusion" in r.metrics]
         if not found:
@@ -185,6 +187,12 @@ def confusions(results: Results) -> list[Figure]:
         name, title = f"confusion_{_file(dataset)}", f"Confusion, {dataset}"
         made.append(Figure(name, title, "matrix", "predicted", "true", lines, caption))
     return made
+
+
+def _telling(results: Results) -> list[str]:
+    """Return the data sets whose classes mean something; simulated ones if there are no others."""
+    real = [d for d in results.datasets if not d.startswith("simulated")]
+    return real or results.datasets
 
 
 def _best(results: Results, dataset: str, transductive: bool) -> list[Row]:

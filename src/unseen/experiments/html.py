@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable
 from html import escape
@@ -13,7 +14,11 @@ from unseen.experiments.figures import Figure
 from unseen.experiments.results import Table, Value
 
 TEMPLATE = "report_template.html"
-LONG = 16
+WIDE = 8
+"""Columns above which a table is set smaller."""
+WORDS, SENTENCE = 18, 40
+"""Letters above which a cell may be broken into lines, and above which these are long."""
+LONG = 24
 """Rows above which a table scrolls in its own box."""
 
 
@@ -34,7 +39,7 @@ def section(name: str, title: str, *parts: str) -> str:
 
 def table_html(table: Table) -> str:
     """Return a sortable table; a cell's ``data-keys`` are the stored rows of its number."""
-    numeric = [any(row[i].number is not None for row in table.rows) for i in range(len(table.columns))]
+    numeric = [_is_numeric([row[i] for row in table.rows]) for i in range(len(table.columns))]
     heads = "".join(
         f'<th scope="col"{" class=n" if n else ""}>{_button(c)}</th>'
         for c, n in zip(table.columns, numeric, strict=True)
@@ -44,7 +49,7 @@ def table_html(table: Table) -> str:
         for row in table.rows
     ]
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
-    box = "scroll long" if len(table.rows) > LONG else "scroll"
+    box = "scroll" + " long" * (len(table.rows) > LONG) + " wide" * (len(table.columns) > WIDE)
     return (
         f'<h3 id="{table.name}">{escape(table.title)}</h3>\n<div class="{box}" tabindex="0">'
         f'<table class="sortable"><thead><tr>{heads}</tr></thead><tbody>\n'
@@ -53,12 +58,25 @@ def table_html(table: Table) -> str:
     )
 
 
+def _is_numeric(column: list[Value]) -> bool:
+    """Tell whether a column is set to the right: numbers, or texts that begin as numbers do."""
+    texts = [value.text for value in column if value.text not in ("", "–")]
+    return bool(texts) and all(re.match(r"(< |[+−])?\d+(\.\d+)?( |$)", text) for text in texts)
+
+
 def _button(text: str) -> str:
-    return f'<button type="button">{escape(text.strip())}</button>'
+    return f'<button type="button">{_breakable(text.strip())}</button>'
+
+
+def _breakable(text: str) -> str:
+    """Return text that may be broken at the marks in long names, too."""
+    return re.sub(r"([-_@])(?=\w)", r"\1<wbr>", escape(text))
 
 
 def _cell(value: Value, numeric: bool) -> str:
+    length = len(value.text)
     kinds = ["n"] * numeric + ["best"] * value.best
+    kinds += ["words"] * (WORDS < length <= SENTENCE) + ["sentence"] * (length > SENTENCE)
     attributes = f' class="{" ".join(kinds)}"' if kinds else ""
     if value.number is not None:
         attributes += f' data-value="{value.number!r}"'
@@ -67,7 +85,8 @@ def _cell(value: Value, numeric: bool) -> str:
         attributes += f' data-keys="{" ".join(value.keys)}" data-source="{escape(value.source)}"'
         attributes += f' title="{escape(value.source)} of {many}: {" ".join(value.keys)}"'
     note = f" {escape(value.note)}" if value.note else ""
-    return f"<td{attributes}>{escape(value.text)}{note}</td>"
+    text = _breakable(value.text) if length > WORDS else escape(value.text)
+    return f"<td{attributes}>{text}{note}</td>"
 
 
 def figure_html(figure: Figure) -> str:

@@ -71,6 +71,24 @@ def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) ->
     return Value(text, mean, tuple(row.key for row in rows), f"mean {measure}")
 
 
+def signed(points: float) -> str:
+    """Return a difference with its sign, a true minus.
+
+    >>> signed(-1.24)
+    '−1.2'
+    """
+    return f"{points:+.1f}".replace("-", "−")
+
+
+def p_text(value: float, equal: str = "") -> str:
+    """Return a p-value; none is zero, and a bootstrap of thousands tells no finer.
+
+    >>> p_text(0.0), p_text(0.0421)
+    ('< 0.001', '0.042')
+    """
+    return "< 0.001" if value < 0.001 else f"{equal}{value:.3f}"
+
+
 class Results:
     """The finished rows of a plan."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from unseen.experiments import paper, registry
 from unseen.experiments.beside import beside_paper
-from unseen.experiments.results import Results, measured
+from unseen.experiments.results import Results, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
 
 
@@ -50,7 +50,7 @@ def _dataset(results: Results, dataset: str) -> list[str]:
     text = (
         f"{where}: {best} is best with {top}%, {sure} ahead of {second} with "
         f"{measured(groups[second]).text}% (paired bootstrap over {gap.classes} classes, "
-        f"{_p(gap.p_value)})."
+        f"p {p_text(gap.p_value, '= ')})."
     )
     inductive = [m for m in order if not registry.method(m).transductive]
     if registry.method(best).transductive and inductive:
@@ -76,10 +76,6 @@ def _fast_training(results: Results) -> list[str]:
     low, middle, high = min(changes), float(np.median(changes)), max(changes)
     return [
         f"Fast training is {np.median(ratios):.1f} times as fast in the median of {len(ratios)} pairs "
-        f"(from {min(ratios):.1f} to {max(ratios):.1f}), and changes accuracy by {middle:+.1f} "
-        f"points in the median (from {low:+.1f} to {high:+.1f})."
+        f"(from {min(ratios):.1f} to {max(ratios):.1f}), and changes accuracy by {signed(middle)} "
+        f"points in the median (from {signed(low)} to {signed(high)})."
     ]
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

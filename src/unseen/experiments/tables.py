@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from unseen.experiments import paper, registry
 from unseen.experiments.beside import beside_paper
-from unseen.experiments.results import Results, Table, Value, measured
+from unseen.experiments.results import Results, Table, Value, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
 
 TRIALS = (
@@ -60,10 +60,8 @@ def taste_paired(results: Results) -> Table:
                 continue
             found = compare(by_class(own), by_class(other))
             taste, method = measured(own), measured(other)
-            gap, low, high = (
-                f"{100 * v:+.1f}".replace("-", "−") for v in (found.difference, found.low, found.high)
-            )
-            ends = Value(gap), Value(f"{low} to {high}"), Value(f"{found.p_value:.3f}")
+            gap, low, high = (signed(100 * v) for v in (found.difference, found.low, found.high))
+            ends = Value(gap), Value(f"{low} to {high}"), Value(p_text(found.p_value))
             rows.append([Value(dataset), Value(name), taste, method, *ends])
     notes = ["Positive: TASTE is better. Classes are resampled; trials are averaged first.", TRIALS]
     title = "Table III — TASTE beside each transductive method, paired over classes"
@@ -72,13 +70,15 @@ def taste_paired(results: Results) -> Table:
 
 def table_4(results: Results) -> Table:
     """Table IV: with and without fast training, ↑ where it gains."""
-    columns = ["Method", *results.datasets]
+    quick = results.methods(fast=True)
+    datasets = [d for d in results.datasets if any(results.select(d, name) for name in quick)]
+    columns = ["Method", *datasets]
     rows = []
     for name in results.methods(fast=False):
-        if f"Fast-{name}" not in results.methods(fast=True):
+        if f"Fast-{name}" not in quick:
             continue
-        plain = [measured(results.select(d, name)) for d in results.datasets]
-        fast = [measured(results.select(d, f"Fast-{name}")) for d in results.datasets]
+        plain = [measured(results.select(d, name)) for d in datasets]
+        fast = [measured(results.select(d, f"Fast-{name}")) for d in datasets]
         better = [
             replace(f, note="↑")
             if f.number is not None and p.number is not None and f.number > p.number
@@ -219,10 +219,11 @@ def costs(results: Results) -> Table:
 
 
 def _accuracies(results: Results, name: str, title: str, methods: list[str]) -> Table:
-    """Return methods × data sets with the best of each column in bold."""
-    columns = ("Method", *results.datasets)
-    rows = [[Value(m), *(measured(results.select(d, m)) for d in results.datasets)] for m in methods]
-    for place, dataset in enumerate(results.datasets, 1):
+    """Return methods × the data sets that they ran on, with the best of each column in bold."""
+    datasets = [d for d in results.datasets if any(results.select(d, m) for m in methods)]
+    columns = ("Method", *datasets)
+    rows = [[Value(m), *(measured(results.select(d, m)) for d in datasets)] for m in methods]
+    for place, dataset in enumerate(datasets, 1):
         values = [row[place] for row in rows]
         best = _mark_best(values, rows, place)
         if best is None:
@@ -232,7 +233,7 @@ def _accuracies(results: Results, name: str, title: str, methods: list[str]) -> 
             trials = results.select(dataset, method)
             if trials and not rows[i][place].best and not compare(top, by_class(trials)).significant:
                 rows[i][place] = replace(rows[i][place], note="†")
-    features = "; ".join(f"{d}: {results.features(d)}" for d in results.datasets)
+    features = "; ".join(f"{d}: {results.features(d)}" for d in datasets)
     return Table(name, title, columns, rows, [f"Features — {features}.", TIED])
 
 

@@ -26,8 +26,8 @@ Array = npt.NDArray[Any]
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
-FOLD_ERROR = 1e-3
-"""Relative error of the scores in folds, which only rank values."""
+FOLD_ERROR = 1e-2
+"""Bound on the relative error of solutions in folds, which only rank values; scores have a tenth."""
 
 
 @dataclass(frozen=True)

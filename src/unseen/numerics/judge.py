@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.extmath import randomized_svd
 
 from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows, at_places, drawn
@@ -27,10 +26,10 @@ from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
 
 Array = npt.NDArray[Any]
 
-COLUMNS = 512
+COLUMNS = 256
 """Features of the sketch: the first principal directions of the labelled rows."""
 
-MOST_ROWS = 6000
+MOST_ROWS = 3000
 """Labelled rows, and rows of the pool, that the judge looks at."""
 
 REHEARSALS = 9
@@ -101,12 +100,21 @@ def sketched(rows: Rows, pool: Array, few: Array) -> tuple[Rows, Array]:
     powered = rows.X.shape[1] >= FEWEST_FEATURES
     for part in blocks(len(rows.X) if powered else 0, FEW):
         rows.X[part] = power_normalise(rows.X[part])
-    basis = None
-    if min(rows.X.shape) > COLUMNS:
-        *_, basis = randomized_svd(rows.X, COLUMNS, n_iter=1, random_state=0)
+    basis = first_directions(rows.X) if min(rows.X.shape) > COLUMNS else None
     Z = np.empty((len(few), rows.X.shape[1] if basis is None else COLUMNS), dtype=pool.dtype)
     for part in blocks(len(few), FEW):
         block = pool[few[part]]
         block = power_normalise(block) if powered else block
-        Z[part] = block if basis is None else block @ basis.T
-    return (rows if basis is None else rows._replace(X=rows.X @ basis.T)), Z
+        Z[part] = block if basis is None else block @ basis
+    return (rows if basis is None else rows._replace(X=rows.X @ basis)), Z
+
+
+def first_directions(X: Array) -> Array:
+    """Return an orthonormal basis (p, COLUMNS) near the first principal directions of the rows.
+
+    One step of subspace iteration from random directions; the judge needs no singular values.
+    """
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((X.shape[1], COLUMNS)).astype(X.dtype)
+    basis: Array = np.linalg.qr(X.T @ (X @ start))[0]
+    return basis

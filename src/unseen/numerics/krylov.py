@@ -113,10 +113,14 @@ class Subspace:
         Raises
         ------
         SlowConvergence
-            When the basis would need more than ``most`` columns.
+            When the basis would need more than ``most`` columns, or the system is nearly singular.
         """
         kappa = system.coefficients(R.shape[1])
         R = R.astype(self._Q.dtype, copy=False)
+        if not R.any():
+            return np.zeros_like(R), 0.0
+        if not (kappa[-1] > 0).all():
+            raise SlowConvergence
         if not self.rank:
             self._widen(R)
         errors: list[float] = []
@@ -146,10 +150,13 @@ class Subspace:
     def _inner(self, system: System, right: Array) -> Array:
         """Solve in coordinates of the basis."""
         first = self._form(system.base)
-        if system.slope is None:
-            factor = linalg.cho_factor(first, overwrite_a=True, check_finite=False)
-            return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
-        values, P = linalg.eigh(self._form(system.slope), first, check_finite=False)
+        try:
+            if system.slope is None:
+                factor = linalg.cho_factor(first, check_finite=False)
+                return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
+            values, P = linalg.eigh(self._form(system.slope), first, check_finite=False)
+        except linalg.LinAlgError:
+            raise SlowConvergence from None
         scale = 1.0 + np.maximum(values, 0.0)[:, None] * system.shifts
         return np.asarray(P @ ((P.T @ right) / scale))
 

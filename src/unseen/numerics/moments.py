@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 LEAST = SINGLE
 """Columns of the features from which a subspace may pay."""
 
-FEW_COLUMNS = 24
+FEW_COLUMNS = 48
 """It does where there is at most one right-hand side for so many columns."""
 
 MOST = 6
@@ -164,15 +164,14 @@ class Shared:
     ----------
     moments : Moments
         Of the labelled rows.
-    metric : Metric, optional
-        Of the regulariser, over the same rows.
     tol : float
         Of its solutions.
     """
 
-    def __init__(self, moments: Moments, metric: Metric | None = None, tol: float = TOLERANCE) -> None:
-        operators = [moments.__matmul__, None, None if metric is None else metric.spread]
-        self._space = Subspace(operators, moments.width, moments.width // MOST, moments.dtype)
+    def __init__(self, moments: Moments, tol: float = TOLERANCE) -> None:
+        self._space = Subspace(
+            [moments.__matmul__, None, None], moments.width, moments.width // MOST, moments.dtype
+        )
         self._tol = tol
         self._lasting: int | None = None
 
@@ -219,16 +218,10 @@ def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
     """
     if space is None and not pays(G.moments, columns):
         return solver(G.dense)
-    own = Shared(G.moments, G.metric) if space is None else space
+    own = Shared(G.moments) if space is None else space
+    if space is None:
+        own.with_metric(G.metric)
     return first_of(own.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
-
-
-def metric_solver(metric: Metric, columns: int) -> Solve:
-    """Return the map R → M⁻¹R for right-hand sides of about so many columns."""
-    if not pays(metric.moments, columns):
-        return solver(metric.dense)
-    kappa = np.array([metric.share, 0.0, -metric.share, metric.rest])
-    return first_of(Shared(metric.moments, metric).system(System(kappa)), lambda: solver(metric.dense))
 
 
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:

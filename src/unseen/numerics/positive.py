@@ -43,6 +43,7 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
     G = G.astype(float, copy=False)
 
     def solve(R: Array) -> Array:
+        R = R.astype(float, copy=False)
         solution = rough(R)
         wanted = tol * np.linalg.norm(R, axis=0)
         for _ in range(REFINEMENTS):

@@ -7,7 +7,6 @@ in memory or :class:`~unseen.numerics.chunks.Chunks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,15 +105,14 @@ def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> A
     return scatter
 
 
-def row_space(X: Array, inverse: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
+def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
     """Write few rows of many columns in coordinates of their own span.
 
     Parameters
     ----------
     X : array of shape (n, p) with n < p
-    inverse : callable, optional
-        The map R → M⁻¹R of a positive definite M; lengths of weight vectors are then measured as
-        ‖v‖² = vᵀMv.
+    solved : array of shape (p, n), optional
+        M⁻¹Xᵀ for a positive definite M; lengths of weight vectors are then measured as ‖v‖² = vᵀMv.
 
     Returns
     -------
@@ -124,15 +122,16 @@ def row_space(X: Array, inverse: Callable[[Array], Array] | None = None) -> tupl
         X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
     """
     rows = X.astype(float)
-    if inverse is None:
+    if solved is None and 8 * len(X) > X.shape[1]:
         basis, triangle = linalg.qr(rows.T, mode="economic")
         return triangle.T, basis
-    weights = inverse(rows.T)
-    products = rows @ weights
+    digits = np.finfo(float if solved is None else X.dtype).eps
+    solved = rows.T if solved is None else solved
+    products = rows @ solved
     values, vectors = linalg.eigh((products + products.T) / 2)
-    kept = values > len(values) * np.finfo(X.dtype).eps * values[-1]
+    kept = values > len(values) * digits * values[-1]
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return vectors * roots, weights @ (vectors / roots)
+    return vectors * roots, solved @ (vectors / roots)
 
 
 # Below: what a pass does with one block.

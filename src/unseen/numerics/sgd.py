@@ -80,15 +80,26 @@ def descend(
     A = A.astype(dtype)
     mean = np.zeros_like(V)
     decay = np.asarray(decay, dtype=dtype)
-    chance = None if weights is None else weights / weights.sum()
+    draw = _drawing(len(X), min(batch, len(X)), weights, random)
     pull = _pull if V.ndim == 2 else _latent_pull
     done = 0
     for done, step in enumerate(steps, start=1):
-        rows = random.choice(len(X), size=min(batch, len(X)), p=chance)
+        rows = draw()
         gradient = pull(X[rows], codes[rows], A, loss, V, dtype.type(2 * ridge))
         V -= dtype.type(step) * (gradient / dtype.type(len(rows)) + V * decay)
         mean += (V - mean) / done
     return V, (mean if done else V)
+
+
+def _drawing(
+    N: int, size: int, weights: Array | None, random: np.random.Generator
+) -> Callable[[], Codes]:
+    """Return what draws rows as ``random.choice`` does; the weights are summed once, not each time."""
+    if weights is None:
+        return lambda: random.choice(N, size=size)
+    share = np.cumsum(weights / weights.sum(), dtype=float)
+    share /= share[-1]
+    return lambda: share.searchsorted(random.random(size), side="right")
 
 
 def _pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: Any) -> Array:

@@ -47,7 +47,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     - Few passes of averaged descent take the place of a regulariser and of their solver, as in
       :class:`~unseen.SJE`, which is the start.
     - Rows are signed roots of the features at unit length, as the methods with one point a class have
-      them; ``normalise=False`` leaves them as they are. Without it, rounds lose on AwA1's histograms.
+      them; ``normalise=False`` leaves them as they are. Without it, rounds lose on AwA1's features.
     - Pseudo-labels come from easy to hard, by the shared self-paced rounds. The exact form of the
       originals' class-balance constraint is not verified.
 
@@ -124,16 +124,18 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
         self._powered = to_be_powered(p) if self.normalise == "auto" else bool(self.normalise)
         alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
-        X = self._gathered(labelled, pool[:0] if alone else pool)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
         zero = np.zeros((p, len(coordinates)), dtype=dtype)
-        V = self._learn(Rows(X[:N], codes, own), coordinates[:, :K], zero, K, random)
+        rows = Rows(self._gathered(labelled), codes, own)
+        V = self._learn(rows, coordinates[:, :K], zero, K, random)
+        del rows  # one copy of the rows at a time
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
         self._calibrate(split.rows, seen)
         self.history_ = []
         if alone:
             return np.zeros(len(pool), dtype=np.intp)
+        X = self._gathered(labelled, pool)
         own = np.ones(N) if own is None else own
 
         def learn(selection: Selection) -> PoolScores:

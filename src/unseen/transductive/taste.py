@@ -127,9 +127,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         omega = self._number("pool_weight")
 
         def learn(selection: Selection) -> PoolScores:
-            X, codes, weights = selection.of(split.pool)
-            if compress is not None:
-                X, codes = compress(X, codes, len(vectors), weights)
+            if compress is None:
+                X, codes, weights = selection.of(split.pool)
+            else:  # rows that are not trusted have no weight in a mean
+                X, codes = compress(split.pool, selection.codes, len(vectors), selection.weights)
                 weights = np.ones(len(X))
             size = len(split.pool) if compress is None else len(X)
             omega_ = seen.total / size if omega is None else omega

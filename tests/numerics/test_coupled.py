@@ -1,0 +1,47 @@
+"""TASTE's inner problem in the span of few rows against the same problem in all columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unseen.numerics.bilinear import Choice, Sums
+from unseen.numerics.coupled import StructuralProblem
+from unseen.numerics.folds import Rows
+from unseen.numerics.moments import Moments, Ridge
+from unseen.numerics.rows import class_sums
+from unseen.numerics.structural import frank_wolfe, semantic_ridge, two_domains
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3])
+def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None) -> None:
+    """The metric comes from many rows, the problem from few: fast training."""
+    random = np.random.default_rng(0)
+    many = Rows(random.normal(size=(300, 30)) * np.linspace(0.3, 3, 30), np.arange(300) % 6)
+    few = Rows(random.normal(size=(6, 30)), np.arange(6))
+    A, B = random.normal(size=(4, 6)), random.normal(size=(4, 3))
+    pool, codes, weights = random.normal(size=(3, 30)), np.arange(3), np.full(3, 2.0)
+    C, mu = 2.0, 0.5
+    metric = Sums.of(many, 6).metric(shrinkage)
+    problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)), True)
+    problem.labelled_only(1e-6, 9999)  # as TASTE does: the start knows no metric
+    problem.measure(C, metric)
+    found = problem.with_pseudo_labels(pool, codes, weights, 1e-7, 9999)
+    solve = two_domains(
+        Ridge(Moments(few.X), C, metric),
+        semantic_ridge(A, mu),
+        Ridge(Moments(pool, weights), C, metric),
+        semantic_ridge(B, mu),
+    )
+    whole = frank_wolfe(
+        few.X,
+        few.codes,
+        A,
+        solve,
+        pseudo_sums=2 * class_sums(pool, codes, 3, weights) @ B.T,
+        pseudo_weight=6.0,
+        tol=1e-7,
+        max_iter=9999,
+    )
+    assert found.objective == pytest.approx(whole.objective, rel=1e-5)
+    np.testing.assert_allclose(found.compatibility, whole.compatibility, atol=2e-3)
