@@ -14,7 +14,18 @@ import pytest
 import zarr
 
 from toys import Toy, make_toy
-from unseen import ASTE, CMT, ESZSL, SJE, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, open_rows
+from unseen import (
+    ASTE,
+    CMT,
+    ESZSL,
+    SJE,
+    TASTE,
+    FastTraining,
+    SelfPaced,
+    SelfPacedPrototypes,
+    load,
+    open_rows,
+)
 from unseen.exceptions import DataError
 from unseen.scale import opening, write_labels
 from unseen.scale.local import LocalChunks
@@ -128,6 +139,22 @@ def test_weights_leave_rows_and_classes_out(toy: Toy) -> None:
         model.fit(chunks, labels, -weights)
     with pytest.raises(ValueError, match="440 rows, but y has shape"):
         model.fit(chunks, labels[:-1])
+
+
+def test_fast_trainings_errors_are_those_in_memory(toy: Toy) -> None:
+    X, y = toy.transductive()
+    model = FastTraining(ESZSL(toy.semantics)).fit(X, y)
+    want = model.training_errors(X, y)
+    assert model.training_errors(da.from_array(X, chunks=(90, 12)), y) == pytest.approx(want)
+
+
+def test_a_model_file_holds_no_labels_of_a_cluster(toy: Toy, tmp_path: Path) -> None:
+    X, y = toy.transductive()
+    model = FastTraining(TASTE(toy.semantics)).fit(da.from_array(X, chunks=(90, 12)), y)
+    model.save(tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(again, "transduction_")
 
 
 def test_a_pool_that_is_left_alone_has_a_lazy_answer(toy: Toy) -> None:
