@@ -12,7 +12,7 @@ from sklearn.base import clone
 from unseen.base import ZeroShotClassifier, bare
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.inputs import aligned, labelled_rows, read_labels
-from unseen.numerics.chunks import Chunks, chunked, summed
+from unseen.numerics.chunks import chunked, summed
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
@@ -80,9 +80,19 @@ class FastTraining(ZeroShotClassifier):
         if not isinstance(wrapped(self), TransductiveClassifier):
             self._fit(rows, self._seen_vectors())
             return self
-        again = X if isinstance(read, Chunks) else read  # chunks are checked when they are read
-        model = self._clone()._fit_transductive(again, y, sample_weight, class_patterns)
-        self.patterns_, _ = class_patterns(*rows[:2], len(self.seen_classes_), rows.weights)
+        model = self._clone()
+        model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
+        found: list[Array] = []
+
+        def compress(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Array, Codes]:
+            patterns, own = class_patterns(X, codes, classes, weights)
+            found.append(patterns)
+            return patterns, own
+
+        model._fit_read(read, codes, weights, compress)
+        if not found:  # a model that learns from all rows as they are
+            compress(*rows[:2], len(self.seen_classes_), rows.weights)
+        self.patterns_ = found[0]
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
         self._adopt(model)

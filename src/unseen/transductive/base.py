@@ -67,13 +67,13 @@ class TransductiveClassifier(ZeroShotClassifier):
         sample_weight : array of N numbers, optional
             Used for labelled rows.
         """
-        return self._fit_transductive(X, y, sample_weight, None)
+        return self._fit_read(*self._read(X, y, sample_weight), None)
 
     def _marks_unlabelled(self) -> bool:
         return True
 
-    def _fit_transductive(self, X: Any, y: Any, sample_weight: Any, compress: Compress | None) -> Self:
-        X, codes, weights = self._read(X, y, sample_weight)
+    def _fit_read(self, X: Any, codes: Any, weights: Any, compress: Compress | None) -> Self:
+        """Learn from rows that have been read; the labelled ones are compressed before all others."""
         labelled = kept(has_label(codes))
         unlabelled = marked(mapped(np.logical_not, labelled))
         split = Split(labelled_rows(X, codes, weights), taken(X, unlabelled), labelled)
