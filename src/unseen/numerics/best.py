@@ -15,6 +15,9 @@ Array = npt.NDArray[Any]
 DIGIT = 11
 """Bits of a confidence that one pass settles."""
 
+FEW = 10_000
+"""Rows that may come to the caller instead of a further pass."""
+
 
 def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
     """Mark the ``share`` of the rows of each class that have the highest confidence.
@@ -35,20 +38,46 @@ def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
 def _best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
     classes = max(codes.gathered(_classes))
     left = np.ceil(share * class_weights(codes, classes)).astype(np.int64)
-    bits = 8 * confidence.dtype.itemsize
     keys = confidence.mapped(_ordered).kept()
     least = np.zeros(classes, dtype=keys.dtype)
-    for shift in range(bits - DIGIT, -DIGIT, -DIGIT):
-        width, shift = DIGIT + min(shift, 0), max(shift, 0)
+    shift = 8 * keys.dtype.itemsize
+    while shift:
+        width = min(DIGIT, shift)
+        shift -= width
         (found,) = summed(_digits, codes, keys, given=(least, shift, width))
         # From the largest digit down, the one at which the rows that are still wanted run out.
         above = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
         digit = np.maximum((above >= np.maximum(left, 1)[:, None]).sum(axis=1) - 1, 0)
-        left -= (above - found)[np.arange(classes), digit].astype(np.int64)
+        own = np.arange(classes), digit
+        left -= (above - found)[own].astype(np.int64)
         least |= digit.astype(keys.dtype) << np.asarray(shift, dtype=keys.dtype)
-    equal = np.stack(codes.gathered(_equal, keys, given=(least,)))
+        if found[own].sum() <= FEW:
+            break
+    if shift:  # few rows share the digits so far: they come here, and tell the others
+        rest = codes.gathered(_rest, keys, given=(least, shift))
+        least, left = _settled(np.concatenate(rest, axis=1), least, left)
+        equal = np.stack([_equal(part[0].astype(np.intp), part[1], least) for part in rest])
+    else:
+        equal = np.stack(codes.gathered(_equal, keys, given=(least,)))
     starts = np.cumsum(equal, axis=0) - equal
     return codes.mapped(_marked, keys, given=(least, left), each=list(starts))
+
+
+def _settled(rest: Array, least: Array, left: Array) -> tuple[Array, Array]:
+    """Return the least key that is taken in each class, and how many of its equals are."""
+    least, left = least.copy(), left.copy()
+    for k in np.flatnonzero(left > 0):
+        own = np.sort(rest[1][rest[0] == k])[::-1]
+        least[k] = own[left[k] - 1]
+        left[k] -= int((own > least[k]).sum())
+    return least, left
+
+
+def _rest(codes: Codes, keys: Array, least: Array, shift: int) -> Array:
+    """Return the classes and keys of the rows whose digits so far are those of the least one."""
+    kind = keys.dtype.type
+    own = keys >> kind(shift) == (least >> kind(shift))[codes]
+    return np.stack([codes[own].astype(keys.dtype), keys[own]])
 
 
 def _classes(codes: Codes) -> int:
