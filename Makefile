@@ -9,13 +9,14 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test study bench-speed bench-serving clean
+.PHONY: help setup demo bench test study bench-speed bench-scale bench-serving clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
 	@echo "make bench   every table and figure of the paper, in out/bench/report.html; minutes"
 	@echo "make test    lint, types, import directions, tests and doctests"
 	@echo "make bench-speed     fits, as ratios to one X.T @ X at the paper's AwA shape; about 2 GB"
+	@echo "make bench-scale     a Dask cluster of two processes beside memory; 5 GB of disk, 12 GB of memory"
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
@@ -61,6 +62,10 @@ bench-serving: setup
 bench-speed: export OPENBLAS_NUM_THREADS = $(shell nproc)
 bench-speed: setup
 	@$(BIN)/python benchmarks/speed.py
+
+bench-scale: export OPENBLAS_NUM_THREADS = $(shell nproc)
+bench-scale: setup
+	@$(BIN)/python benchmarks/scale.py --kill
 
 clean:
 	@rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

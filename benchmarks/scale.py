@@ -55,12 +55,13 @@ def main() -> None:
             n_workers=2,
             threads_per_worker=1,
             memory_limit=int(LIMIT),
-            dashboard_address=None,
+            dashboard_address=":0",
             env=dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),  # one a core
         )
         with workers as cluster, Client(cluster) as client:
-            for model in (ASTE(semantics), FastTraining(TASTE(semantics))):
-                compare(model, folder, client, args)
+            models = {"ASTE": ASTE(semantics), "Fast-TASTE": FastTraining(TASTE(semantics))}
+            for name in args.only or models:
+                compare(models[name], folder, client, args)
     finally:
         shutil.rmtree(folder)
 
@@ -70,6 +71,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--kill", action="store_true", help="fit once more, and kill a worker")
+    parser.add_argument("--only", nargs="+", choices=("ASTE", "Fast-TASTE"))
     parser.add_argument("--repeat", type=int, default=1, help="fits each way; the fastest counts")
     parser.add_argument("--folder", help="where to write the rows; by default the temporary folder")
     return parser.parse_args()

@@ -26,6 +26,7 @@ PAGES = [
         "docs/guide/photographs.md",
         "docs/guide/command-line.md",
         "docs/guide/models.md",
+        "docs/guide/scale.md",
         "docs/guide/serving.md",
         "docs/guide/studio.md",
     )

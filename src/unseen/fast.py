@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier
+from unseen.base import ZeroShotClassifier, bare
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
-from unseen.inputs import labelled_rows, read_labels
+from unseen.inputs import aligned, labelled_rows, read_labels
+from unseen.numerics.chunks import chunked, summed
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
@@ -103,20 +104,18 @@ class FastTraining(ZeroShotClassifier):
         Both average within each class and then over the classes, so that ε̄ ≤ ε for any model with
         linear scores (Jensen's inequality, from Proposition 1).
         """
-        classes, codes = read_labels(y, self._marks_unlabelled())
-        X = np.asarray(X)[codes >= 0]
-        codes = codes[codes >= 0]
+        chunks = chunked(X)
+        X = np.asarray(X) if chunks is None else chunks
+        labels = y if chunks is None else aligned(chunks, y, "y")
+        classes, codes = read_labels(labels, self._marks_unlabelled())
+        rows = labelled_rows(X, codes, None)
         table = self._table()
         vectors = table.vectors[table.positions(classes)]
-
-        def loss(rows: Array, own: Codes) -> Array:
-            error = self._scores(rows, vectors) - np.eye(len(classes), dtype=rows.dtype)[own]
-            return np.asarray(np.einsum("ij,ij->i", error, error))
-
-        of_rows = loss(X, codes)
-        means, own = class_patterns(X, codes, len(classes))
-        by_class = np.bincount(codes, of_rows) / np.bincount(codes)
-        return float(by_class.mean()), float(loss(means, own).mean())
+        given = bare(self), vectors
+        lost, counts = summed(_losses, rows.X, rows.codes, given=given)
+        means, own = class_patterns(rows.X, rows.codes, len(classes))
+        of_means, _ = _losses(means, own, *given)
+        return float((lost / counts).mean()), float(of_means.mean())
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         """Learn from rows that another estimator has read."""
@@ -160,3 +159,10 @@ class FastTraining(ZeroShotClassifier):
 
     def _semantic_width(self) -> int:
         return int(self.estimator_._semantic_width())
+
+
+def _losses(X: Array, codes: Codes, model: Any, vectors: Array) -> tuple[Array, Array]:
+    """Return the squared loss of the rows of each class, summed, and how many they are."""
+    error = model._scores(X, vectors) - np.eye(len(vectors), dtype=X.dtype)[codes]
+    loss = np.einsum("ij,ij->i", error, error)
+    return np.bincount(codes, loss, len(vectors)), np.bincount(codes, minlength=len(vectors))

@@ -59,6 +59,7 @@ def fit_rows(
 ) -> None:
     """Learn from features that need not fit in memory; write the model."""
     from unseen import labelling
+    from unseen.base import bare
     from unseen.experiments.registry import configured
     from unseen.persistence import save
 
@@ -77,10 +78,7 @@ def fit_rows(
                 wanted = [_like(y.dtype, n.strip(), classes) for n in candidates.split(",")]
             model.set_params(candidates=wanted)
         model.fit(X, y)
-        for name in ("transduction_", "labelled_round_"):  # as long as the rows; predict gives them
-            vars(model).pop(name, None)
-            vars(getattr(model, "estimator_", model)).pop(name, None)
-        save(model, out)
+        save(bare(model), out)  # without a label for every row: predict gives them
     told = {
         "command": "unseen fit",
         "out": str(out),

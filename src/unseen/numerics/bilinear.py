@@ -164,7 +164,9 @@ def choose(
     ]
     accuracy = np.mean([np.nanmean(own, axis=0) for own in shares], axis=0)
     i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
-    temperatures = fold_temperatures(judged, table, [own[i] for own in left], [own[j] for own in right])
+    temperatures = fold_temperatures(
+        judged, table, [own[:, i] for own in left], [own[j] for own in right]
+    )
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
@@ -176,8 +178,8 @@ def choose(
 class _Fold:
     """The ridges that all classes but those of one fold give, in two factors.
 
-    ``left[i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[i] @ right[j]`` scores the
-    held-out classes.
+    ``left[:, i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[:, i] @ right[j]`` scores
+    the held-out classes.
     """
 
     def __init__(
@@ -187,7 +189,7 @@ class _Fold:
         train = total.without(moments, kept)
         values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
         halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
-        self.left = np.stack([half.astype(dtype) for half in halves])
+        self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
         seen, unseen = A[:, kept], A[:, part]
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
         rights = [seen.T @ linalg.solve(H, unseen, assume_a="pos") for H in ridges]

@@ -74,7 +74,7 @@ def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) 
     ----------
     rows : Rows
     table : FoldOf
-    left : list of arrays of shape (I, p, K′)
+    left : list of arrays of shape (p, I, K′)
         For each fold, I maps of a row.
     right : list of arrays of shape (J, K′, L)
         And J maps from there to the scores of the L classes that it holds out.
@@ -125,14 +125,16 @@ def _fold_hits(
     found = []
     for f, (halves, others) in enumerate(zip(left, right, strict=True)):
         block, true, weight = _of_fold(own, f, X, place[codes], weights)
-        count, _, classes = others.shape
-        hits = np.zeros((classes, len(halves), count))
+        count, inner, classes = others.shape
+        hits = np.zeros((classes, halves.shape[1], count))
         if len(block):
             sums = _indicator(true, classes, weight, np.dtype(float))
-            wide = others.transpose(1, 0, 2).reshape(others.shape[1], -1)
-            for i, half in enumerate(halves):
-                scores = ((block @ half) @ wide).reshape(len(block), count, classes)
-                hits[:, i] = sums @ (scores.argmax(axis=2) == true[:, None])
+            wide = others.transpose(1, 0, 2).reshape(inner, -1)
+            embedded = block @ halves.reshape(len(halves), -1)
+            for i in range(halves.shape[1]):
+                scores = embedded[:, i * inner : (i + 1) * inner] @ wide
+                best = scores.reshape(len(block), count, classes).argmax(axis=2)
+                hits[:, i] = sums @ (best == true[:, None])
         found.append(hits)
     return found
 

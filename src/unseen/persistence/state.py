@@ -88,6 +88,8 @@ class Encoder:
     def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
         state = {}
         for name, part in attributes(value).items():
+            if hasattr(part, "__dask_graph__"):
+                continue  # answers for rows that are on a cluster: predict gives them again
             if name == "semantics" and part is not None:
                 part = self._tables.setdefault(id(part), (part, ClassTable.of(part)))[1]
             state[name] = self.encode(part, f"{path}.{name}" if path else name, depth + 1)

@@ -51,8 +51,9 @@ class LocalChunks(Chunks):
 
     def like(self, values: Any) -> LocalChunks:
         """Return values, one a row, in the same chunks."""
-        if isinstance(values, LocalChunks) and values.sizes == self.sizes:
-            return values
+        if isinstance(values, LocalChunks):
+            same = values.sizes == self.sizes or len(values) != len(self)
+            return values if same else LocalChunks.of(_Slices(values), self.sizes)
         if not (hasattr(values, "shape") and hasattr(values, "dtype")) or hasattr(values, "iloc"):
             values = np.asarray(values)
         return LocalChunks.of(values, self.sizes)
@@ -156,6 +157,30 @@ class LocalChunks(Chunks):
         for number, size in enumerate(self.sizes):
             values[end : end + size] = self.read(number)
             end += size
+
+
+class _Slices:
+    """Chunks as something to slice; the last chunk that was read is at hand for the next slice."""
+
+    def __init__(self, chunks: LocalChunks) -> None:
+        self._chunks, self._last = chunks, (-1, np.empty(0))
+        self.shape, self.dtype = chunks.shape, chunks.dtype
+        self._starts = np.array(chunks.starts)
+
+    def __getitem__(self, rows: slice) -> Array:
+        first = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
+        parts, start = [], rows.start
+        while start < rows.stop:
+            offset = start - int(self._starts[first])
+            parts.append(self._read(first)[offset : offset + rows.stop - start])
+            start += len(parts[-1])
+            first += 1
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _read(self, number: int) -> Array:
+        if self._last[0] != number:
+            self._last = number, self._chunks.read(number)
+        return self._last[1]
 
 
 def select(values: Array, mask: Array) -> Array:

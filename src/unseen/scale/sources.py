@@ -138,8 +138,10 @@ def _read_group(
 
 def _lists(path: Path, name: str, column: Any) -> Array:
     """Return a column of lists of one length as a matrix."""
-    flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    if len(flat) % len(column) or flat.dtype.kind not in "fiu":
+    whole = column.combine_chunks()
+    flat = whole.flatten().to_numpy(zero_copy_only=False)
+    lengths = set(whole.value_lengths().to_pylist())
+    if len(lengths) != 1 or flat.dtype.kind not in "fiu":
         raise DataError(f"{path}: the lists of column {name!r} are not numbers, or of several lengths.")
     return np.asarray(flat.reshape(len(column), -1))
 
