@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import resource
 import shutil
 import signal
 import tempfile
@@ -112,10 +111,10 @@ def compare(model: Any, folder: Path, client: Client, args: argparse.Namespace) 
     X, y = open_rows(folder / "rows.zarr"), open_rows(folder / "labels.zarr")
     outside, fitted = timed(model, X, y, args.repeat)
     error = np.abs(fitted.decision_function(some) - want).max() / np.abs(want).max()
-    peak = max(client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss).values())
+    peak = max(client.run(peak_memory).values())
     print(
         f"{name}: scores differ by {error:.1e} of the largest; throughput {inside / outside:.2f} of "
-        f"that in memory ({inside:.1f} s, {outside:.1f} s); at most {peak / 1e6:.2f} GB a worker"
+        f"that in memory ({inside:.1f} s, {outside:.1f} s); at most {peak / 1e9:.2f} GB a worker"
     )
     if not args.kill:
         return
@@ -136,6 +135,12 @@ def timed(model: Any, X: Any, y: Any, repeat: int) -> tuple[float, Any]:
         fitted.fit(X, y)
         best = min(best, time.perf_counter() - start)
     return best, fitted
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process had in memory (Linux)."""
+    lines = Path("/proc/self/status").read_text().split("\n")
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def kill_one(client: Client) -> None:
