@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.numerics import fold_passes
+from unseen.numerics import best, fold_passes
 from unseen.scale import cluster as passes
 from unseen.scale import connect
 from unseen.transductive.selection import BalancedSelection
@@ -114,6 +114,7 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
     computed = passes._computed
     monkeypatch.setattr(passes, "_computed", watched)
     monkeypatch.setattr(fold_passes, "TEMPERED", 10)  # samples that are small against 20,000 rows
+    monkeypatch.setattr(best, "FEW", 100)
     SelfPaced(ESZSL(problem.semantics), selection=TWO_ROUNDS).fit(*problem.opened())
     assert 0 < longest < ROWS / 10
 
