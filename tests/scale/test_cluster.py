@@ -116,7 +116,7 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
     monkeypatch.setattr(fold_passes, "TEMPERED", 10)  # samples that are small against 20,000 rows
     monkeypatch.setattr(best, "FEW", 100)
     SelfPaced(ESZSL(problem.semantics), selection=TWO_ROUNDS).fit(*problem.opened())
-    assert 0 < longest < ROWS / 10
+    assert 0 < longest < ROWS / 5  # the largest: 30 rows of 25 classes, with codes and weights
 
 
 def _arrays(part: Any) -> list[Any]:
