@@ -351,6 +351,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return float(value)
         self._refuse(name, "'auto' or a number >= 0")
 
+    def _switch(self, name: str) -> bool | None:
+        """Return a parameter that is on or off by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        self._refuse(name, "'auto', True or False")
+
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         """Say what a parameter must be."""
         raise ValueError(

@@ -18,7 +18,7 @@ from scipy import linalg
 from unseen.numerics.fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.moments import Metric, Moments, moments_of, ridge_path
-from unseen.numerics.rows import Codes, class_weights
+from unseen.numerics.rows import Codes, between_factor, class_weights
 from unseen.numerics.structural import semantic_ridge
 
 Array = npt.NDArray[Any]
@@ -65,8 +65,7 @@ class Sums:
         """
         if shrinkage is None:
             return None
-        present = self.counts > 0
-        factor = self.labels[:, present] / np.sqrt(self.counts[present])
+        factor = between_factor(self.labels, self.counts)
         mean = (self.second.trace - float(np.square(factor).sum())) / len(factor)
         if not mean > 0:
             return None

@@ -21,8 +21,8 @@ from unseen.numerics.rehearsal import (
     seen_model,
 )
 from unseen.numerics.rows import blocks, class_sums, class_weights, gram
-from unseen.numerics.space import FEW
-from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
+from unseen.numerics.space import FEW, to_be_powered
+from unseen.numerics.whitening import power_normalise
 
 Array = npt.NDArray[Any]
 
@@ -97,7 +97,7 @@ def sketched(rows: Rows, pool: Array, few: Array) -> tuple[Rows, Array]:
     Powered where features are many, and in the first principal directions of the labelled rows where
     these are many, too. Block by block: a copy of all rows would be the largest thing that a fit makes.
     """
-    powered = rows.X.shape[1] >= FEWEST_FEATURES
+    powered = to_be_powered(rows.X.shape[1])
     for part in blocks(len(rows.X) if powered else 0, FEW):
         rows.X[part] = power_normalise(rows.X[part])
     basis = first_directions(rows.X) if min(rows.X.shape) > COLUMNS else None

@@ -216,12 +216,12 @@ def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
 
     In a subspace where that pays and converges, by a factor of G where not.
     """
-    if space is None and not pays(G.moments, columns):
-        return solver(G.dense)
-    own = Shared(G.moments) if space is None else space
     if space is None:
-        own.with_metric(G.metric)
-    return first_of(own.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
+        if not pays(G.moments, columns):
+            return solver(G.dense)
+        space = Shared(G.moments)
+        space.with_metric(G.metric)
+    return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:

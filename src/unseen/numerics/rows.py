@@ -18,6 +18,7 @@ from unseen.numerics.chunks import BLOCK, Chunks, blocks, summed
 __all__ = [
     "Array",
     "Codes",
+    "between_factor",
     "blocks",
     "class_patterns",
     "class_sums",
@@ -97,11 +98,17 @@ def class_patterns(X: Any, codes: Any, classes: int, weights: Any = None) -> tup
     return patterns, present
 
 
+def between_factor(sums: Array, counts: Array) -> Array:
+    """Return F with FFᵀ = Σₖ nₖ mₖmₖᵀ, what class means give to XᵀX: (p, K), classes with rows only."""
+    present = counts > 0
+    factor: Array = sums[:, present] / np.sqrt(counts[present])
+    return factor
+
+
 def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> Array:
     """Return Σₖ Σₙ∈ₖ (xₙ − mₖ)(xₙ − mₖ)ᵀ from XᵀX, the class sums (p, K) and the class sizes."""
-    present = counts > 0
-    scaled = sums[:, present] / np.sqrt(counts[present])
-    scatter: Array = second_moments - scaled @ scaled.T
+    factor = between_factor(sums, counts)
+    scatter: Array = second_moments - factor @ factor.T
     return scatter
 
 

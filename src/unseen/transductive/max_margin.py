@@ -116,13 +116,12 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
-        if not (isinstance(self.normalise, (bool, np.bool_)) or self.normalise == "auto"):
-            self._refuse("normalise", "'auto', True or False")
+        by_hand = self._switch("normalise")
         strategy = strategy_of(self.selection, type(self).__name__)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seen, (labelled, codes, own), pool = self._seen_vectors(), split.rows, split.pool
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
-        self._powered = to_be_powered(p) if self.normalise == "auto" else bool(self.normalise)
+        self._powered = to_be_powered(p) if by_hand is None else by_hand
         alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)

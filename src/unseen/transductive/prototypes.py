@@ -25,7 +25,8 @@ from unseen.numerics.rehearsal import (
 )
 from unseen.numerics.rows import class_sums, class_weights, gram
 from unseen.numerics.scorer import Affine, Scorer, SignedRoot, UnitLength
-from unseen.numerics.whitening import FEWEST_FEATURES, power_normalise
+from unseen.numerics.space import to_be_powered
+from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.places import Places, keys
 from unseen.transductive.rounds import Round
@@ -349,9 +350,8 @@ class SelfPacedPrototypes(TransductiveClassifier):
         return asked and rows > 0 and unknown > 1 and len(self.seen_classes_) >= FEWEST_TO_REHEARSE
 
     def _power(self, columns: int) -> bool:
-        if self.normalise == "auto":
-            return columns >= FEWEST_FEATURES
-        return bool(self.normalise)
+        by_hand = self._switch("normalise")
+        return to_be_powered(columns) if by_hand is None else by_hand
 
     def _prepared(self, X: Array) -> Array:
         return power_normalise(X) if self._powered else X
@@ -372,8 +372,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
             isinstance(self.shrinkage, (int, float, np.number)) and 0 <= self.shrinkage <= 1
         ):
             self._refuse("shrinkage", "'auto' or a number in [0, 1]")
-        if not (isinstance(self.normalise, (bool, np.bool_)) or self.normalise == "auto"):
-            self._refuse("normalise", "'auto', True or False")
+        self._switch("normalise")
 
 
 def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
