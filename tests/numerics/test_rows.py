@@ -40,11 +40,10 @@ def test_sums_over_blocks(dtype: Any, weighted: bool) -> None:
     np.testing.assert_allclose(passes.class_sums(X, codes, 3, w), X.T @ D, **tight)
     np.testing.assert_allclose(passes.gram(X, w), (X.T * (1 if w is None else w)) @ X, **tight)
     W = random.normal(size=(4, 3))
-    sums, best = passes.predicted_sums(X, W, w)
+    sums, best = passes.error_sums(X, codes, W, w)
     S = X @ W
-    predicted = S.argmax(axis=1)
-    D = np.eye(3)[predicted] * (1 if w is None else w[:, None])
-    np.testing.assert_allclose(sums, X.T @ D, **tight)
+    errors = (np.eye(3)[S.argmax(axis=1)] - np.eye(3)[codes]) * (1 if w is None else w[:, None])
+    np.testing.assert_allclose(sums, X.T @ errors, **tight)
     assert best == pytest.approx((S.max(axis=1) * (1 if w is None else w)).sum(), rel=1e-4)
 
 

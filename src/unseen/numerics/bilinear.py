@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from unseen.numerics.fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
 from unseen.numerics.folds import Rows, class_folds
@@ -191,5 +190,5 @@ class _Fold:
         self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
         seen, unseen = A[:, kept], A[:, part]
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
-        rights = [seen.T @ linalg.solve(H, unseen, assume_a="pos") for H in ridges]
+        rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
         self.right = np.stack(rights).astype(dtype)

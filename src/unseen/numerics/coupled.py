@@ -11,8 +11,16 @@ import numpy.typing as npt
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.chunks import Chunks
 from unseen.numerics.folds import Rows
-from unseen.numerics.moments import Metric, Moments, Ridge, Shared, moments_of, pays
-from unseen.numerics.positive import Solve, solver
+from unseen.numerics.moments import (
+    Metric,
+    Moments,
+    Ridge,
+    Shared,
+    metric_solver,
+    moments_of,
+    pays,
+)
+from unseen.numerics.positive import Solve
 from unseen.numerics.rows import row_space
 from unseen.numerics.sgd import semantic_coordinates
 from unseen.numerics.structural import (
@@ -135,7 +143,7 @@ class StructuralProblem:
         solved = None
         if self._metric is not None:
             if self._inverse is None:
-                self._inverse = solver(self._metric.dense)
+                self._inverse = metric_solver(self._metric, len(X) + len(pool))
                 self._solved = self._inverse(X.T)
             solved = np.concatenate([self._inverse(pool.T), self._solved], axis=1)
         rows, basis = row_space(np.concatenate([pool, X]), solved)

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +61,7 @@ class Prior:
     def _predicted_step(self, D: Array, n: Array) -> Array:
         V, s = self.basis, self.variances
         # T'C⁻¹T = I and T' diag(n) T = e: one eigenproblem serves every direction.
-        root = linalg.cholesky(self.covariance, lower=True)
+        root = np.linalg.cholesky(self.covariance)
         e, U = np.linalg.eigh(root.T @ (n[:, None] * root))
         T = root @ U
         along = D @ V
@@ -82,7 +81,7 @@ class Prior:
             D = D[free]
             along = D @ self.basis
             G = (along / self.variances) @ along.T + (D @ D.T - along @ along.T) / self.rest
-            total += 0.5 * float(np.trace(linalg.solve(self.covariance, G, assume_a="pos")))
+            total += 0.5 * float(np.trace(np.linalg.solve(self.covariance, G)))
         return total
 
     def shift(self, Z: Array, labels: Array) -> float:

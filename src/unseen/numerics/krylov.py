@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+
+from unseen.numerics.positive import joint_eigenvectors
 
 Array = npt.NDArray[Any]
 Operator = Callable[[Array], Array]
@@ -67,28 +68,28 @@ class Subspace:
     """
 
     def __init__(self, operators: Sequence[Operator | None], width: int, most: int, dtype: Any) -> None:
-        self._operators, self._most = list(operators), most
-        self._Q: Array = np.empty((width, 0), dtype=dtype)
-        self._images: list[Array | None] = [None if o is None else self._Q for o in operators]
-        self._forms = [np.empty((0, 0)) for _ in operators]
+        self._most, self._dtype = most, np.dtype(dtype)
+        self._basis = _Columns(width, dtype)
+        self._kept = [None if o is None else _Images(o, width, dtype) for o in operators]
 
     @property
     def rank(self) -> int:
         """Columns of the basis."""
-        return int(self._Q.shape[1])
+        return self._basis.count
 
     def replace(self, place: int, operator: Operator) -> None:
-        """Put another operator in place of one, and take the images of the basis again."""
-        self._operators[place] = operator
-        image = np.asarray(operator(self._Q)) if self.rank else self._Q
-        self._images[place], self._forms[place] = image, _grown(np.empty((0, 0)), self._Q, image)
+        """Put another operator in place of one; the basis begins anew."""
+        self._kept[place] = _Images(operator, len(self._basis.values), self._dtype)
+        self.restart()
 
-    def restart(self, rank: int, B: Array) -> None:
-        """Keep so many columns of the basis, and add the span of B."""
-        self._Q = self._Q[:, :rank]
-        self._images = [None if image is None else image[:, :rank] for image in self._images]
-        self._forms = [form[:rank, :rank] for form in self._forms]
-        self._widen(B.astype(self._Q.dtype))
+    def restart(self, near: Array | None = None) -> None:
+        """Begin the basis anew, with the span of what should be near the next solutions, (p, k)."""
+        self._basis.count = 0
+        for kept in self._kept:
+            if kept is not None:
+                kept.forget()
+        if near is not None:
+            self._widen(near.astype(self._dtype))
 
     def solve(
         self, R: Array, system: System, tol: float = TOLERANCE, least: float = 0.0
@@ -116,7 +117,7 @@ class Subspace:
             When the basis would need more than ``most`` columns, or the system is nearly singular.
         """
         kappa = system.coefficients(R.shape[1])
-        R = R.astype(self._Q.dtype, copy=False)
+        R = R.astype(self._dtype, copy=False)
         if not R.any():
             return np.zeros_like(R), 0.0
         if not (kappa[-1] > 0).all():
@@ -138,13 +139,13 @@ class Subspace:
 
     def _galerkin(self, R: Array, system: System, kappa: Array) -> tuple[Array, Array]:
         """Return the solution in the span of the basis, and its residual."""
-        Q = self._Q
+        Q = self._basis.taken
         U = self._inner(system, (Q.T @ R).astype(float))
         Z = Q @ U.astype(Q.dtype)
         residual = R - Z * kappa[-1].astype(Q.dtype)
-        for k, image in zip(kappa[:-1], self._images, strict=True):
-            if image is not None:
-                residual -= image @ (U * k).astype(Q.dtype)
+        for k, kept in zip(kappa[:-1], self._kept, strict=True):
+            if kept is not None:
+                residual -= kept.columns.taken @ (U * k).astype(Q.dtype)
         return Z, residual
 
     def _inner(self, system: System, right: Array) -> Array:
@@ -152,37 +153,82 @@ class Subspace:
         first = self._form(system.base)
         try:
             if system.slope is None:
-                factor = linalg.cho_factor(first, check_finite=False)
-                return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
-            values, P = linalg.eigh(self._form(system.slope), first, check_finite=False)
-        except linalg.LinAlgError:
+                return np.linalg.solve(first, right)
+            values, P = joint_eigenvectors(self._form(system.slope), first)
+        except np.linalg.LinAlgError:
             raise SlowConvergence from None
         scale = 1.0 + np.maximum(values, 0.0)[:, None] * system.shifts
         return np.asarray(P @ ((P.T @ right) / scale))
 
     def _form(self, kappa: Array) -> Array:
         total: Array = kappa[-1] * np.eye(self.rank)
-        for k, form, image in zip(kappa[:-1], self._forms, self._images, strict=True):
-            if image is not None:
-                total += k * form
+        for k, kept in zip(kappa[:-1], self._kept, strict=True):
+            if kept is not None:
+                total += k * kept.form
         return total
 
     def _widen(self, B: Array) -> None:
         """Add the span of B to the basis, and take its images."""
+        Q = self._basis.taken
         for _ in range(2):  # twice is enough for orthogonality to rounding
-            B = _orthonormal(B - self._Q @ (self._Q.T @ B))
-        self._Q = np.concatenate([self._Q, B], axis=1)
-        for place, (operator, image) in enumerate(zip(self._operators, self._images, strict=True)):
-            if operator is not None and image is not None:
-                new = np.asarray(operator(B))
-                self._images[place] = np.concatenate([image, new], axis=1)
-                self._forms[place] = _grown(self._forms[place], self._Q, new)
+            B = _orthonormal(B - Q @ (Q.T @ B))
+        self._basis.append(B)
+        for kept in self._kept:
+            if kept is not None:
+                kept.widen(B, self._basis.taken)
+
+
+class _Columns:
+    """Columns of an array that grows without being copied each time."""
+
+    def __init__(self, width: int, dtype: Any) -> None:
+        self.values: Array = np.empty((width, 0), dtype=dtype, order="F")
+        self.count = 0
+
+    @property
+    def taken(self) -> Array:
+        return self.values[:, : self.count]
+
+    def append(self, B: Array) -> None:
+        count = self.count + B.shape[1]
+        if count > self.values.shape[1]:
+            grown = np.empty((len(B), max(count, 2 * self.count)), self.values.dtype, order="F")
+            grown[:, : self.count] = self.taken
+            self.values = grown
+        self.values[:, self.count : count] = B
+        self.count = count
+
+
+class _Images:
+    """What an operator M makes of a basis Q: MQ, and QᵀMQ in double precision."""
+
+    def __init__(self, operator: Operator, width: int, dtype: Any) -> None:
+        self._operator = operator
+        self.columns = _Columns(width, dtype)
+        self.form: Array = np.empty((0, 0))
+
+    def forget(self) -> None:
+        self.columns.count = 0
+        self.form = np.empty((0, 0))
+
+    def widen(self, B: Array, Q: Array) -> None:
+        """Take the image of B, the last columns of Q."""
+        image = np.asarray(self._operator(B))
+        self.columns.append(image)
+        old, rank = len(self.form), Q.shape[1]
+        new = (Q.T @ image).astype(float)
+        form = np.empty((rank, rank))
+        form[:old, :old] = self.form
+        form[:, old:] = new
+        form[old:, :old] = new[:old].T
+        form[old:, old:] = (new[old:] + new[old:].T) / 2
+        self.form = form
 
 
 def _orthonormal(B: Array) -> Array:
     """Return an orthonormal basis of the span of B, without directions that are rounding alone."""
     B = B / np.maximum(np.linalg.norm(B, axis=0), np.finfo(B.dtype).tiny)
-    values, vectors = linalg.eigh((B.T @ B).astype(float), check_finite=False)
+    values, vectors = np.linalg.eigh((B.T @ B).astype(float))
     kept = values > 10 * np.finfo(B.dtype).eps * values[-1]
     return np.asarray(B @ (vectors[:, kept] / np.sqrt(values[kept])).astype(B.dtype))
 
@@ -193,16 +239,3 @@ def _blocks_to_go(errors: list[float], tol: float) -> float:
         return 1.0
     rate = min(float(np.sqrt(errors[-1] / errors[-3])), 0.99)
     return float(np.log(tol / errors[-1]) / np.log(rate))
-
-
-def _grown(form: Array, Q: Array, image: Array) -> Array:
-    """Return QᵀMQ in double precision, from what it was and M times the new columns of Q."""
-    old, rank = len(form), Q.shape[1]
-    new = (Q.T @ image).astype(float)
-    grown = np.empty((rank, rank))
-    grown[:old, :old] = form
-    grown[:, old:] = new
-    grown[old:, :old] = new[:old].T
-    corner = new[old:]
-    grown[old:, old:] = (corner + corner.T) / 2
-    return grown

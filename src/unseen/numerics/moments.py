@@ -114,12 +114,19 @@ class Metric:
     rest: float
 
     @cached_property
-    def dense(self) -> Array:
-        """The matrix, (p, p)."""
+    def scatter(self) -> Array:
+        """share·(XᵀX − FFᵀ), (p, p)."""
         own = self.moments.dense
         factor = self.factor.astype(own.dtype, copy=False)
-        M: Array = own - factor @ factor.T
+        M: Array = factor @ factor.T
+        np.subtract(own, M, out=M)
         M *= own.dtype.type(self.share)
+        return M
+
+    @property
+    def dense(self) -> Array:
+        """The matrix, (p, p)."""
+        M = self.scatter.copy()
         M[np.diag_indices_from(M)] += self.rest
         return M
 
@@ -173,7 +180,6 @@ class Shared:
             [moments.__matmul__, None, None], moments.width, moments.width // MOST, moments.dtype
         )
         self._tol = tol
-        self._lasting: int | None = None
 
     def with_metric(self, metric: Metric | None) -> None:
         """Measure weights by this metric, over the same rows, from now on."""
@@ -181,14 +187,9 @@ class Shared:
             self._space.replace(METRIC, metric.spread)
 
     def with_pool(self, pool: Moments, near: Array) -> None:
-        """Take the moments of other rows for the pool's; look for solutions near this one, (p, k).
-
-        What the basis has learned of earlier pools is forgotten, or it would grow round by round.
-        """
-        if self._lasting is None:
-            self._lasting = self._space.rank
-        self._space.restart(self._lasting, near)
+        """Take the moments of other rows for the pool's; look for solutions near this one, (p, k)."""
         self._space.replace(POOL, pool.__matmul__)
+        self._space.restart(near)
 
     def system(self, system: System) -> Solve:
         """Return the map R → Z of :meth:`Subspace.solve`.
@@ -222,6 +223,15 @@ def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
         space = Shared(G.moments)
         space.with_metric(G.metric)
     return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
+
+
+def metric_solver(metric: Metric, columns: int) -> Solve:
+    """Return the map R → M⁻¹R for right-hand sides of about so many columns.
+
+    The scatter is formed: of XᵀX·R − FFᵀR, in single precision, too little would be left.
+    """
+    solve = ridge_solver(Ridge(Moments.given(metric.scatter), 2 * metric.rest), columns)
+    return lambda R: 2 * solve(R)
 
 
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:

@@ -1,4 +1,8 @@
-"""Positive definite systems: Cholesky in single precision, refined to double where that pays."""
+"""Positive definite systems: Cholesky in single precision, refined to double where that pays.
+
+NumPy and SciPy each bring a BLAS with threads of its own, and those that wait keep a core busy: a loop
+that goes to and fro between them takes twice its time. What is small and often called is NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ Solve = Callable[[Array], Array]
 
 SINGLE = 1024
 """Columns from which a factor in single precision is worth its refinement."""
+
+SMALL = 512
+"""Columns up to which NumPy's own routines are as quick as SciPy's."""
 
 REFINEMENTS = 8
 
@@ -57,5 +64,39 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
 
 
 def _double(G: Array) -> Solve:
+    if len(G) <= SMALL:
+        inverse = np.linalg.inv(np.linalg.cholesky(G.astype(float, copy=False)))
+        return lambda R: np.asarray(inverse.T @ (inverse @ R))
     factor = linalg.cho_factor(G.astype(float), check_finite=False, overwrite_a=True)
     return lambda R: np.asarray(linalg.cho_solve(factor, R, check_finite=False))
+
+
+def joint_eigenvectors(A: Array, B: Array) -> tuple[Array, Array]:
+    """Return d and T with TᵀBT = I and TᵀAT = diag(d), for symmetric A and positive definite B."""
+    inverse = np.linalg.inv(np.linalg.cholesky(B))
+    inner = inverse @ A @ inverse.T
+    d, U = np.linalg.eigh((inner + inner.T) / 2)
+    return d, inverse.T @ U
+
+
+def lower_factor(G: Array) -> Array:
+    """Return L with LLᵀ = G, lower triangular; a large G is overwritten."""
+    if len(G) <= SMALL:
+        return np.linalg.cholesky(G)
+    return np.asarray(linalg.cholesky(G, lower=True, check_finite=False, overwrite_a=True))
+
+
+def lower_inverse(L: Array) -> Array:
+    """Return L⁻¹ of a lower triangular matrix."""
+    if len(L) <= SMALL:
+        return np.linalg.inv(L)
+    eye = np.eye(len(L), dtype=L.dtype)
+    return np.asarray(linalg.solve_triangular(L, eye, lower=True, check_finite=False))
+
+
+def lower_solver(L: Array) -> Solve:
+    """Return the map R → L⁻¹R of a lower triangular matrix."""
+    if len(L) <= SMALL:
+        inverse = np.linalg.inv(L)
+        return lambda R: inverse @ R
+    return lambda R: np.asarray(linalg.solve_triangular(L, R, lower=True, check_finite=False))

@@ -23,9 +23,9 @@ __all__ = [
     "class_patterns",
     "class_sums",
     "class_weights",
+    "error_sums",
     "gram",
     "labelled_sums",
-    "predicted_sums",
     "row_space",
     "within_class_scatter",
 ]
@@ -68,12 +68,14 @@ def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tupl
     return moments, sums.T, counts
 
 
-def predicted_sums(X: Any, W: Array, weights: Any = None) -> tuple[Array, float]:
-    """Score every row, and sum the rows by the class that scores highest.
+def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> tuple[Array, float]:
+    """Score every row, and sum the rows that are wrong by where they went and where they belong.
 
     Parameters
     ----------
     X : array or chunks of shape (N, p)
+    codes : array or chunks of shape (N,)
+        The class y of every row.
     W : array of shape (p, K)
         One column of weights a class.
     weights : array or chunks of shape (N,), optional
@@ -81,11 +83,11 @@ def predicted_sums(X: Any, W: Array, weights: Any = None) -> tuple[Array, float]
     Returns
     -------
     sums : array of shape (p, K)
-        Σₙ wₙ xₙ f(xₙ)ᵀ, with f(xₙ) the one-hot prediction.
+        Σₙ wₙ xₙ (f(xₙ) − yₙ)ᵀ, with f(xₙ) the one-hot prediction: rows that are right cost nothing.
     best : float
         Σₙ wₙ maxₖ (XW)ₙₖ.
     """
-    sums, best = summed(_predicted_sums, X, weights, given=(W.astype(X.dtype, copy=False),))
+    sums, best = summed(_error_sums, X, codes, weights, given=(W.astype(X.dtype, copy=False),))
     return sums.T, float(best)
 
 
@@ -135,7 +137,7 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
     digits = np.finfo(float if solved is None else X.dtype).eps
     solved = rows.T if solved is None else solved
     products = rows @ solved
-    values, vectors = linalg.eigh((products + products.T) / 2)
+    values, vectors = np.linalg.eigh((products + products.T) / 2)
     kept = values > len(values) * digits * values[-1]
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return vectors * roots, solved @ (vectors / roots)
@@ -169,12 +171,16 @@ def _labelled_sums(
     )
 
 
-def _predicted_sums(X: Array, weights: Array | None, W: Array) -> tuple[Array, float]:
+def _error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array, float]:
     scores = X @ W
-    codes = scores.argmax(axis=1)
-    top = np.take_along_axis(scores, codes[:, None], axis=1).ravel()
+    top = scores.max(axis=1)
     best = float(top.sum(dtype=float) if weights is None else top @ weights)
-    return _indicator(codes, W.shape[1], weights, X.dtype) @ X, best
+    wrong = np.flatnonzero(scores[np.arange(len(X)), codes] < top)
+    if not len(wrong):
+        return np.zeros(W.T.shape, dtype=X.dtype), best
+    own, found = None if weights is None else weights[wrong], scores[wrong].argmax(axis=1)
+    went, belong = (_indicator(c, W.shape[1], own, X.dtype) for c in (found, codes[wrong]))
+    return (went - belong) @ X[wrong], best
 
 
 def _indicator(codes: Codes, classes: int, weights: Array | None, dtype: Any) -> sparse.csr_matrix:

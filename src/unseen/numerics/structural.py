@@ -26,14 +26,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from unseen.numerics.chunks import summed
 from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
 from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
-from unseen.numerics.positive import Solve, rough_solver, solver
-from unseen.numerics.rows import Codes, class_sums, class_weights, predicted_sums
+from unseen.numerics.positive import Solve, joint_eigenvectors, rough_solver, solver
+from unseen.numerics.rows import Codes, class_sums, class_weights, error_sums
 
 Array = npt.NDArray[Any]
 
@@ -116,7 +115,7 @@ def two_domains(
     preconditioned conjugate gradients; the preconditioner factors G + d G₂ at a few values d between
     the smallest and the largest dⱼ. When p is small, a second eigenproblem solves all of them exactly.
     """
-    d, T = linalg.eigh(H2, H)
+    d, T = joint_eigenvectors(H2, H)
     d = np.maximum(d, 0.0)
 
     def apart(columns: Solve) -> Solve:
@@ -174,14 +173,14 @@ def frank_wolfe(
     V = solve(right)
     for step in range(max_iter + 1):
         W = V @ A
-        sums, best = predicted_sums(X, W, weights)
+        errors, best = error_sums(X, codes, W, weights)
         gap = max(best - float(np.vdot(alpha, W)), 0.0)
         # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
         objective = constant - 0.5 * float(np.vdot(right, V)) + gap
         solution = StructuralSolution(V, alpha, objective, gap, step)
         if solution.relative_gap <= tol or step == max_iter:
             break
-        direction = sums - alpha
+        direction = labels + errors - alpha
         toward = solve(direction @ A.T)
         curvature = float(np.vdot(direction, toward @ A))
         if curvature <= 0:  # the predictions are the dual point: nothing to move
@@ -196,7 +195,7 @@ def frank_wolfe(
 def _all_shifts(G: Array, G2: Array, d: Array, tol: float, max_iter: int) -> Solve:
     """Return the map R → Z with (G + dⱼ G₂) zⱼ = rⱼ for every column j."""
     if len(G) <= 512:
-        e, P = linalg.eigh(G2, G)
+        e, P = joint_eigenvectors(G2, G)
         scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
         return lambda R: np.asarray(P @ ((P.T @ R) * scale))
     G, G2 = G.astype(float, copy=False), G2.astype(float, copy=False)

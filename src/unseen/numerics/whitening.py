@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
+from unseen.numerics.positive import lower_factor, lower_inverse, lower_solver
 from unseen.numerics.rows import blocks
 
 Array = npt.NDArray[Any]
@@ -82,19 +82,16 @@ class Whitening:
             S, variance, shrinkage = np.zeros_like(S), 1.0, 1.0
         S *= 1 - shrinkage
         S[np.diag_indices(p)] += max(shrinkage, 10 * np.finfo(dtype).eps) * variance
-        lower = linalg.cholesky(S.astype(dtype), lower=True, check_finite=False, overwrite_a=True)
-        return cls(center.astype(dtype), lower, shrinkage)
+        return cls(center.astype(dtype), lower_factor(S.astype(dtype)), shrinkage)
 
     def inverse(self) -> Array:
         """Return L⁻¹, (p, p)."""
-        eye = np.eye(len(self.lower), dtype=self.lower.dtype)
-        return np.asarray(linalg.solve_triangular(self.lower, eye, lower=True))
+        return lower_inverse(self.lower)
 
     def __call__(self, X: Array) -> Array:
         """Return the whitened rows, (N, p)."""
+        solve = lower_solver(self.lower)
         out = np.empty(X.shape, dtype=self.lower.dtype)
         for rows in blocks(len(X)):
-            centred = (X[rows] - self.center).T
-            solved = linalg.solve_triangular(self.lower, centred, lower=True, check_finite=False)
-            out[rows] = solved.T
+            out[rows] = solve((X[rows] - self.center).T).T
         return out
