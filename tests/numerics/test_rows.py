@@ -20,7 +20,8 @@ values = st.floats(-100, 100, allow_nan=False, width=32)
 @settings(max_examples=200, deadline=None)
 def test_proposition_1(X: Any) -> None:
     """x̄x̄ᵀ ≼ mean of xxᵀ, in the positive-semidefinite order."""
-    patterns, _ = passes.class_patterns(X, np.zeros(len(X), dtype=int), 1)
+    totals = passes.class_totals(X, np.zeros(len(X), dtype=int), 1)
+    patterns, _ = passes.class_patterns(*totals, X.dtype)
     difference = passes.gram(X) / len(X) - patterns.T @ patterns
     assert np.linalg.eigvalsh(difference).min() >= -1e-9 * max(1.0, np.abs(X).max() ** 2)
 
@@ -51,7 +52,7 @@ def test_sums_over_blocks(dtype: Any, weighted: bool) -> None:
 def test_within_class_scatter_against_residuals() -> None:
     random = np.random.default_rng(0)
     X, codes = random.normal(size=(60, 5)) + 3, random.integers(4, size=60)
-    means, _ = passes.class_patterns(X, codes, 4)
+    means, _ = passes.class_patterns(*passes.class_totals(X, codes, 4), X.dtype)
     residual = X - means[codes]
     got = passes.within_class_scatter(
         passes.gram(X), passes.class_sums(X, codes, 4), passes.class_weights(codes, 4)

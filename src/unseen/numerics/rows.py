@@ -22,6 +22,7 @@ __all__ = [
     "blocks",
     "class_patterns",
     "class_sums",
+    "class_totals",
     "class_weights",
     "gram",
     "labelled_sums",
@@ -89,12 +90,19 @@ def predicted_sums(X: Any, W: Array, weights: Any = None) -> tuple[Array, float]
     return sums.T, float(best)
 
 
-def class_patterns(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Codes]:
+def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
+    """Return the class sums and the class weights; of chunks, in one pass."""
+    if isinstance(X, Chunks):
+        sums, counts = summed(_class_totals, X, codes, weights, given=(classes,))
+        return sums.T, counts
+    return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
+
+
+def class_patterns(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
     """Return the visual pattern (mean row) of every class that has rows, and those classes."""
-    counts = class_weights(codes, classes, weights)
     present = np.flatnonzero(counts > 0)
-    sums = class_sums(X, codes, classes, weights)[:, present]
-    patterns: Array = np.ascontiguousarray((sums / counts[present]).T, dtype=X.dtype)
+    means = sums[:, present] / counts[present]
+    patterns: Array = np.ascontiguousarray(means.T, dtype=dtype)
     return patterns, present
 
 
@@ -159,14 +167,14 @@ def _gram(X: Array, weights: Array | None) -> tuple[Array]:
     return (scaled.T @ scaled,)  # a matrix by its own transpose takes half the products
 
 
+def _class_totals(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array, Array]:
+    return *_class_sums(X, codes, weights, classes), *_class_weights(codes, weights, classes)
+
+
 def _labelled_sums(
     X: Array, codes: Codes, weights: Array | None, classes: int
 ) -> tuple[Array, Array, Array]:
-    return (
-        *_gram(X, weights),
-        *_class_sums(X, codes, weights, classes),
-        *_class_weights(codes, weights, classes),
-    )
+    return *_gram(X, weights), *_class_totals(X, codes, weights, classes)
 
 
 def _predicted_sums(X: Array, weights: Array | None, W: Array) -> tuple[Array, float]:
