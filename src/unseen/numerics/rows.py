@@ -1,8 +1,9 @@
 """Passes over rows: class sums, Gram matrices and predictions, one block of rows at a time.
 
 Nothing here makes a copy of X or an array of N × p: memory is bounded by a block and by p × p or
-p × K sums. Sums are kept in float64; the products that make them run in the dtype of X. Rows may be
-in memory or :class:`~unseen.numerics.chunks.Chunks`.
+p × K sums. Sums are kept in float64; the products that make them run in the dtype of X, but for class
+sums: those of single numbers are exact in double, so that class means are the same however the rows
+are cut. Rows may be in memory or :class:`~unseen.numerics.chunks.Chunks`.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
 
 
 def _class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
-    return (_indicator(codes, classes, weights, X.dtype) @ X,)
+    return (_indicator(codes, classes, weights, np.dtype(float)) @ X.astype(float, copy=False),)
 
 
 def _class_weights(codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
