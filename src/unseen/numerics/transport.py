@@ -51,6 +51,7 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
         if np.abs(residual).max() < 1e-6:
             break
         bias = np.clip(_accelerated(update, residual, past), -LARGEST, LARGEST)
+    del P  # it is as large as the answer
     return kept(mapped(_moved, log_p, given=(bias,)))
 
 
