@@ -50,12 +50,14 @@ def main() -> None:
         print(
             f"{args.rows:,} × {COLUMNS} rows, {size / 1e9:.2f} GB; two workers of {LIMIT / 1e9:.1f} GB"
         )
+        # One BLAS thread a worker, from its start: `env=` of LocalCluster comes after NumPy is loaded.
+        # This process has loaded it, and keeps a thread a core.
+        os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
         workers = LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             memory_limit=int(LIMIT),
             dashboard_address=":0",
-            env=dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),  # one a core
         )
         with workers as cluster, Client(cluster) as client:
             models = {"ASTE": ASTE(semantics), "Fast-TASTE": FastTraining(TASTE(semantics))}

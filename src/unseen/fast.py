@@ -76,22 +76,22 @@ class FastTraining(ZeroShotClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from class means; unlabelled rows as in ``estimator``."""
         read, codes, weights = self._read(X, y, sample_weight)
-        rows = labelled_rows(read, codes, weights)
         if not isinstance(wrapped(self), TransductiveClassifier):
-            self._fit(rows, self._seen_vectors())
+            self._fit(labelled_rows(read, codes, weights), self._seen_vectors())
             return self
         model = self._clone()
         model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
         found: list[Array] = []
 
-        def compress(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Array, Codes]:
-            patterns, own = class_patterns(X, codes, classes, weights)
+        def compress(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
+            patterns, own = class_patterns(sums, counts, dtype)
             found.append(patterns)
             return patterns, own
 
         model._fit_read(read, codes, weights, compress)
         if not found:  # a model that learns from all rows as they are
-            compress(*rows[:2], len(self.seen_classes_), rows.weights)
+            rows = labelled_rows(read, codes, weights)
+            compress(*rows.totals(len(self.seen_classes_)), rows.X.dtype)
         self.patterns_ = found[0]
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
@@ -113,13 +113,13 @@ class FastTraining(ZeroShotClassifier):
         vectors = table.vectors[table.positions(classes)]
         given = bare(self), vectors
         lost, counts = summed(_losses, rows.X, rows.codes, given=given)
-        means, own = class_patterns(rows.X, rows.codes, len(classes))
+        means, own = class_patterns(*rows.totals(len(classes)), rows.X.dtype)
         of_means, _ = _losses(means, own, *given)
         return float((lost / counts).mean()), float(of_means.mean())
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         """Learn from rows that another estimator has read."""
-        self.patterns_, own = class_patterns(*rows[:2], len(vectors), rows.weights)
+        self.patterns_, own = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
         patterns = Rows(self.patterns_, own)
         self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
 

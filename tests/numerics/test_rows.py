@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from unseen.numerics import rows as passes
 from unseen.numerics.chunks import BLOCK
+from unseen.scale.local import LocalChunks
 
 values = st.floats(-100, 100, allow_nan=False, width=32)
 
@@ -20,7 +21,8 @@ values = st.floats(-100, 100, allow_nan=False, width=32)
 @settings(max_examples=200, deadline=None)
 def test_proposition_1(X: Any) -> None:
     """x̄x̄ᵀ ≼ mean of xxᵀ, in the positive-semidefinite order."""
-    patterns, _ = passes.class_patterns(X, np.zeros(len(X), dtype=int), 1)
+    totals = passes.class_totals(X, np.zeros(len(X), dtype=int), 1)
+    patterns, _ = passes.class_patterns(*totals, X.dtype)
     difference = passes.gram(X) / len(X) - patterns.T @ patterns
     assert np.linalg.eigvalsh(difference).min() >= -1e-9 * max(1.0, np.abs(X).max() ** 2)
 
@@ -47,10 +49,27 @@ def test_sums_over_blocks(dtype: Any, weighted: bool) -> None:
     assert best == pytest.approx((S.max(axis=1) * (1 if w is None else w)).sum(), rel=1e-4)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_means_of_single_numbers_are_the_same_however_rows_are_cut(weighted: bool) -> None:
+    """Or a row between two classes goes to one in memory and to the other in chunks."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30_000, 16)).astype(np.float32)
+    codes, w = random.integers(3, size=len(X)), random.uniform(size=len(X)) if weighted else None
+    want, _ = passes.class_patterns(*passes.class_totals(X, codes, 3, w), X.dtype)
+    for size in (1000, 7001):
+        sizes = [len(part) for part in np.split(X, range(size, len(X), size))]
+        rows, own, heavy = (None if v is None else LocalChunks.of(v, sizes) for v in (X, codes, w))
+        got, _ = passes.class_patterns(*passes.class_totals(rows, own, 3, heavy), X.dtype)
+        np.testing.assert_array_equal(got, want)
+        moments, sums, counts = passes.labelled_sums(rows, own, 3, heavy)
+        np.testing.assert_allclose(moments, passes.gram(X, w), rtol=1e-4, atol=1e-1)
+        np.testing.assert_array_equal(passes.class_patterns(sums, counts, X.dtype)[0], want)
+
+
 def test_within_class_scatter_against_residuals() -> None:
     random = np.random.default_rng(0)
     X, codes = random.normal(size=(60, 5)) + 3, random.integers(4, size=60)
-    means, _ = passes.class_patterns(X, codes, 4)
+    means, _ = passes.class_patterns(*passes.class_totals(X, codes, 4), X.dtype)
     residual = X - means[codes]
     got = passes.within_class_scatter(
         passes.gram(X), passes.class_sums(X, codes, 4), passes.class_weights(codes, 4)

@@ -125,6 +125,20 @@ def _arrays(part: Any) -> list[Any]:
     return [part] if isinstance(part, np.ndarray) and part.ndim else []
 
 
+@pytest.mark.parametrize("weight", [1, passes.SMALL], ids=["small", "large"])
+def test_sums_over_many_chunks(weight: int) -> None:
+    """Two levels of additions; what is given goes with the tasks, or is a node of its own."""
+    values = np.arange(300.0)
+    rows = passes.DaskChunks.of(da.from_array(values, chunks=1)).kept()
+    assert len(rows.sizes) > passes.MOST_SPLIT
+    (total,) = rows.summed(_times, given=(np.full(weight, 2.0),))
+    np.testing.assert_array_equal(total, np.full(weight, 2 * values.sum()))
+
+
+def _times(values: Any, factors: Any) -> tuple[Any]:
+    return (values.sum() * factors,)
+
+
 def test_the_command_line_takes_a_schedulers_address(
     problem: Problem, client: Client, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,66 @@ def test_every_format_gives_the_same_fit(
     if lazy is not None:
         np.testing.assert_array_equal(lazy.compute(), toy.X)
         np.testing.assert_array_equal(want.predict(lazy).compute(), want.predict(toy.X))
+
+
+PLAIN = {"compressors": None}
+KINDS: dict[str, tuple[dict[str, Any], bool]] = {  # how rows are stored, and whether files are mapped
+    "plain": (PLAIN, True),
+    "older": ({**PLAIN, "zarr_format": 2}, True),
+    "compressed": ({}, False),
+    "older-compressed": ({"zarr_format": 2}, False),
+    "filtered": ({**PLAIN, "filters": [zarr.codecs.TransposeCodec(order=(1, 0))]}, False),
+    "sharded": ({**PLAIN, "shards": (20, 3)}, False),
+    "swapped": ({**PLAIN, "serializer": zarr.codecs.BytesCodec(endian="big")}, False),
+    "older-swapped": ({**PLAIN, "zarr_format": 2, "dtype": ">f4"}, False),
+    "by-columns": ({**PLAIN, "zarr_format": 2, "order": "F"}, False),
+    "cut-in-columns": ({**PLAIN, "chunks": (10, 2)}, False),
+    "several-at-a-time": ({**PLAIN, "chunks": (5, 3)}, False),
+}
+
+
+@pytest.mark.skipif(sys.byteorder == "big", reason="'swapped' is this machine's own order")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chunk_is_mapped_where_its_file_is_plain_numbers(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "CHUNK_BYTES", 10 * 3 * 4)
+    options, mapped = KINDS[kind]
+    X = np.random.default_rng(0).normal(size=(37, 3)).astype("f4")
+    options = {"dtype": "f4", "chunks": (10, 3), **options}
+    stored = zarr.create_array(tmp_path / "X.zarr", shape=X.shape, **options)
+    stored[:] = X
+    rows = open_rows(tmp_path / "X.zarr", cluster=False)
+    np.testing.assert_array_equal(rows.result(), X)
+    assert isinstance(rows, LocalChunks)
+    own = rows.read(1)
+    assert own.flags.writeable is not mapped  # a map is read only
+    np.testing.assert_array_equal(own, stored[10:20] if len(own) == 10 else stored[20:])
+    np.testing.assert_array_equal(open_rows(tmp_path / "X.zarr", cluster=True).compute(), X)
+
+
+def test_a_chunk_without_a_file_holds_the_fill_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "CHUNK_BYTES", 10 * 3 * 4)
+    stored = zarr.create_array(
+        tmp_path / "X.zarr", shape=(30, 3), dtype="f4", chunks=(10, 3), fill_value=7, compressors=None
+    )
+    stored[:10] = 1
+    rows = open_rows(tmp_path / "X.zarr", cluster=False)
+    np.testing.assert_array_equal(rows.result()[:, 0], np.repeat([1, 7, 7], 10))
+    whole = tmp_path / "X.zarr" / stored.metadata.encode_chunk_key((0, 0))
+    whole.write_bytes(whole.read_bytes()[:-4])
+    with pytest.raises(DataError, match=r"X\.zarr: chunk 0"):
+        rows.read(0)
+
+
+def test_labels_are_read_in_the_chunks_of_rows(tmp_path: Path) -> None:
+    """So that a pass needs no chunk of labels of another place: 65,536 rows of 256 single numbers."""
+    for name, shape in (("X", (140_000, 256)), ("y", (140_000,))):
+        zarr.create_array(tmp_path / name, shape=shape, dtype="f4", chunks=(8192, *shape[1:]))
+    X, y = (open_rows(tmp_path / name, cluster=False) for name in "Xy")
+    assert X.sizes == y.sizes == (65_536, 65_536, 8928)
 
 
 def test_names_and_empty_cells_of_parquet_are_labels(toy: Toy, tmp_path: Path) -> None:

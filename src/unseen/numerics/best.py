@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.chunks import Chunks, summed
-from unseen.numerics.rows import Codes, class_weights
+from unseen.numerics.folds import counts_by_chunk
+from unseen.numerics.rows import Codes
 
 Array = npt.NDArray[Any]
 
@@ -36,9 +37,9 @@ def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
 
 
 def _best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
-    classes = max(codes.gathered(_classes))
-    left = np.ceil(share * class_weights(codes, classes)).astype(np.int64)
     keys = confidence.mapped(_ordered).kept()
+    counts = counts_by_chunk(codes).sum(axis=0)
+    classes, left = len(counts), np.ceil(share * counts).astype(np.int64)
     least = np.zeros(classes, dtype=keys.dtype)
     shift = 8 * keys.dtype.itemsize
     while shift:
@@ -78,10 +79,6 @@ def _rest(codes: Codes, keys: Array, least: Array, shift: int) -> Array:
     kind = keys.dtype.type
     own = keys >> kind(shift) == (least >> kind(shift))[codes]
     return np.stack([codes[own].astype(keys.dtype), keys[own]])
-
-
-def _classes(codes: Codes) -> int:
-    return int(codes.max(initial=-1)) + 1
 
 
 def _ordered(confidence: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.chunks import Chunks, Pass, mapped, marked, taken
+from unseen.numerics.rows import class_totals
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
@@ -36,13 +37,17 @@ class Rows(NamedTuple):
         own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
         return own._replace(codes=mapped(_place, own.codes, given=(classes,)))
 
+    def totals(self, classes: int) -> tuple[Array, Array]:
+        """Return the sums (p, classes) and the weights of the classes, in one pass."""
+        return class_totals(self.X, self.codes, classes, self.weights)
+
     def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
         """Return at most ``most`` rows of each class, evenly spread over those it has, in memory.
 
         With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
         """
         if isinstance(self.codes, Chunks):
-            table = self._counts()
+            table = counts_by_chunk(self.codes)
             places = [np.arange(0, n, max(n // most, 1))[:most] for n in table.sum(axis=0).tolist()]
             return self._picked(places, table, then, given)
         counts = np.bincount(self.codes)
@@ -54,17 +59,10 @@ class Rows(NamedTuple):
 
     def share(self, share: float, rng: np.random.Generator) -> Rows:
         """Return this share of the rows, drawn class by class so that none is left empty."""
-        table = self._counts()
+        table = counts_by_chunk(self.codes)
         places = [drawn(n, max(1, round(share * n)), rng) for n in table.sum(axis=0).tolist()]
         found: Rows = self._picked(places, table)
         return found
-
-    def _counts(self) -> npt.NDArray[np.intp]:
-        """Return how many rows each chunk has of each class; rows in memory are one chunk."""
-        chunks = isinstance(self.codes, Chunks)
-        parts = self.codes.gathered(np.bincount) if chunks else [np.bincount(self.codes)]
-        classes = max(len(part) for part in parts)
-        return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
     def _picked(
         self,
@@ -82,6 +80,13 @@ class Rows(NamedTuple):
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
+
+
+def counts_by_chunk(codes: Any) -> npt.NDArray[np.intp]:
+    """Return how many rows each chunk has of each class; rows in memory are one chunk."""
+    parts = codes.gathered(np.bincount) if isinstance(codes, Chunks) else [np.bincount(codes)]
+    classes = max(len(part) for part in parts)
+    return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
 
 def at_places(X: Chunks, places: Array) -> Array:

@@ -1,8 +1,9 @@
 """Passes over rows: class sums, Gram matrices and predictions, one block of rows at a time.
 
 Nothing here makes a copy of X or an array of N × p: memory is bounded by a block and by p × p or
-p × K sums. Sums are kept in float64; the products that make them run in the dtype of X. Rows may be
-in memory or :class:`~unseen.numerics.chunks.Chunks`.
+p × K sums. Sums are kept in float64; the products that make them run in the dtype of X, but for class
+sums: those of single numbers are exact in double, so that class means are the same however the rows
+are cut. Rows may be in memory or :class:`~unseen.numerics.chunks.Chunks`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "blocks",
     "class_patterns",
     "class_sums",
+    "class_totals",
     "class_weights",
     "error_sums",
     "gram",
@@ -91,12 +93,19 @@ def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> tuple[Array
     return sums.T, float(best)
 
 
-def class_patterns(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Codes]:
+def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
+    """Return the class sums and the class weights; of chunks, in one pass."""
+    if isinstance(X, Chunks):
+        sums, counts = summed(_class_totals, X, codes, weights, given=(classes,))
+        return sums.T, counts
+    return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
+
+
+def class_patterns(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
     """Return the visual pattern (mean row) of every class that has rows, and those classes."""
-    counts = class_weights(codes, classes, weights)
     present = np.flatnonzero(counts > 0)
-    sums = class_sums(X, codes, classes, weights)[:, present]
-    patterns: Array = np.ascontiguousarray((sums / counts[present]).T, dtype=X.dtype)
+    means = sums[:, present] / counts[present]
+    patterns: Array = np.ascontiguousarray(means.T, dtype=dtype)
     return patterns, present
 
 
@@ -147,7 +156,7 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
 
 
 def _class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
-    return (_indicator(codes, classes, weights, X.dtype) @ X,)
+    return (_indicator(codes, classes, weights, np.dtype(float)) @ X.astype(float, copy=False),)
 
 
 def _class_weights(codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
@@ -161,14 +170,14 @@ def _gram(X: Array, weights: Array | None) -> tuple[Array]:
     return (scaled.T @ scaled,)  # a matrix by its own transpose takes half the products
 
 
+def _class_totals(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array, Array]:
+    return *_class_sums(X, codes, weights, classes), *_class_weights(codes, weights, classes)
+
+
 def _labelled_sums(
     X: Array, codes: Codes, weights: Array | None, classes: int
 ) -> tuple[Array, Array, Array]:
-    return (
-        *_gram(X, weights),
-        *_class_sums(X, codes, weights, classes),
-        *_class_weights(codes, weights, classes),
-    )
+    return *_gram(X, weights), *_class_totals(X, codes, weights, classes)
 
 
 def _error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array, float]:

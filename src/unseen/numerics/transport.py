@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from unseen.numerics.chunks import BLOCK, kept, mapped, summed
 
@@ -52,7 +51,8 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
         if np.abs(residual).max() < 1e-6:
             break
         bias = np.clip(_accelerated(update, residual, past), -LARGEST, LARGEST)
-    return mapped(_moved, log_p, given=(bias,))
+    del P  # it is as large as the answer
+    return kept(mapped(_moved, log_p, given=(bias,)))
 
 
 def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]) -> Array:
@@ -99,7 +99,9 @@ def _drawn(P: Array, factors: Array) -> tuple[Array]:
 
 def _moved(log_p: Array, bias: Array) -> Array:
     moved = log_p + bias
-    return np.asarray(moved - logsumexp(moved, axis=1, keepdims=True))
+    moved -= moved.max(axis=1, keepdims=True)
+    moved -= np.log(np.exp(moved).sum(axis=1, keepdims=True))
+    return np.asarray(moved)
 
 
 def _exp(log_p: Array) -> Array:

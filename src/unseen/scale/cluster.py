@@ -29,8 +29,14 @@ from unseen.scale.local import select, spread_out
 
 Array = npt.NDArray[Any]
 
-SPLIT = 8
-"""Sums that one task of the tree adds."""
+SPLIT, MOST_SPLIT = 8, 64
+"""Sums that one task of the tree adds: at least and at most, for wide and for narrow rows."""
+
+TOGETHER = 2**20
+"""Numbers of all the p × p sums that a task of the tree holds, where that is more than SPLIT sums."""
+
+SMALL = 2**14
+"""Bytes that are cheaper to send with every task than to fetch once."""
 
 
 class DaskChunks(Chunks):
@@ -102,9 +108,10 @@ class DaskChunks(Chunks):
         found = self._called(partial(_sum, size), function, others, given)
         name = _name(function)
         graph: dict[Any, Any] = {(name, number): block for number, block in enumerate(found.blocks)}
-        level = list(graph)
+        level, width = list(graph), max(self.shape[1:], default=1)
+        split = min(max(TOGETHER // width**2, SPLIT), MOST_SPLIT)
         while len(level) > 1:
-            groups = [level[i : i + SPLIT] for i in range(0, len(level), SPLIT)]
+            groups = [level[i : i + split] for i in range(0, len(level), split)]
             level = [(name, len(graph) + i) for i in range(len(groups))]
             graph.update(zip(level, ((_added, group) for group in groups), strict=True))
         total: tuple[Array, ...] = _computed(name, graph, found.sources, level)[0]
@@ -164,7 +171,7 @@ class DaskChunks(Chunks):
         name = _name("rows")
         columns = (0,) * (len(self.shape) - 1)
         graph = {(name, number, *columns): block for number, block in enumerate(self.blocks)}
-        whole = HighLevelGraph.from_collections(name, graph, dependencies=self.sources.values())
+        whole = HighLevelGraph.from_collections(name, graph, dependencies=list(self.sources.values()))
         chunks = (self.sizes, *((n,) for n in self.shape[1:]))
         return da.Array(whole, name, chunks, dtype=self.dtype)
 
@@ -177,20 +184,22 @@ class DaskChunks(Chunks):
         each: Sequence[Any] = (),
     ) -> DaskChunks:
         """Return the chunks, of any kind, that a call on each chunk gives."""
-        # What is given is one node of the graph, which a worker fetches once.
-        job = dask.delayed(_Job(how, function, given), pure=False, traverse=False)
         arrays = [a for a in (self, *others) if a is not None]
+        sources = {name: source for a in arrays for name, source in a.sources.items()}
+        job: Any = _Job(how, function, given)
+        if not all(map(_is_small, given)):  # one node of the graph, which a worker fetches once
+            node = dask.delayed(job, pure=False, traverse=False)
+            job, sources[node.key] = node.key, node
         blocks = [
             (
                 _run,
-                job.key,
+                job,
                 [None if a is None else a.blocks[number] for a in (self, *others)],
                 *(np.asarray(value) for value in each[number : number + 1]),
             )
             for number in range(len(self.sizes))
         ]
-        sources = {name: source for a in arrays for name, source in a.sources.items()}
-        return DaskChunks(blocks, {**sources, job.key: job}, self.sizes, (), object)
+        return DaskChunks(blocks, sources, self.sizes, (), object)
 
 
 class _Job:
@@ -198,6 +207,10 @@ class _Job:
 
     def __init__(self, how: Pass, function: Pass, given: tuple[Any, ...]) -> None:
         self.how, self.function, self.given = how, function, given
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, (int, float, np.dtype)) or getattr(value, "nbytes", SMALL) < SMALL
 
 
 def _run(job: _Job, blocks: list[Any], *each: Any) -> Any:
@@ -223,7 +236,7 @@ def _added(parts: list[tuple[Array, ...]]) -> tuple[Array, ...]:
 
 def _computed(name: str, graph: Any, sources: Mapping[str, Any], keys: list[Any]) -> Any:
     """Compute the values of some keys with whatever scheduler is current."""
-    whole = HighLevelGraph.from_collections(name, graph, dependencies=sources.values())
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=list(sources.values()))
     tasks = ensure_dict(optimize(whole, keys))
     return dask.compute(*(Delayed(key, tasks) for key in keys))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +18,9 @@ from unseen.datasets.safety import need, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]
+
+BESIDE = 1024
+"""Bytes of a row that a label stands beside: labels are read with about as many at a time as rows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ def chunk_sizes(shape: tuple[int, ...], itemsize: int, chunk: int, most: int) ->
     >>> chunk_sizes((10, 2), 4, 3, 50)
     (6, 4)
     """
-    rows = max(1, most // max(1, itemsize * int(np.prod(shape[1:]))))
+    row = itemsize * math.prod(shape[1:]) if len(shape) > 1 else BESIDE
+    rows = max(1, most // max(1, row))
     size = max(rows // chunk, 1) * chunk if chunk else rows
     whole, rest = divmod(shape[0], size)
     return (size,) * whole + ((rest,) if rest else ())
@@ -50,7 +56,7 @@ def npy_source(path: Path, most: int) -> Source:
 
 
 def _read_npy(path: Path, size: int, number: int) -> Array:
-    return np.array(read_npy(path)[number * size : (number + 1) * size])
+    return np.asarray(read_npy(path)[number * size : (number + 1) * size])
 
 
 def zarr_source(path: Path, most: int) -> Source:
@@ -70,7 +76,36 @@ def _zarr_array(path: Path) -> Any:
 
 def _read_zarr(path: Path, size: int, number: int) -> Array:
     with reading(path, f"chunk {number}"):
-        return np.asarray(_zarr_array(path)[number * size : (number + 1) * size])
+        values = _zarr_array(path)
+        file = _plain_file(values, size, number)
+        if file is None:
+            return np.asarray(values[number * size : (number + 1) * size])
+        whole = np.asarray(np.memmap(file, values.dtype, "r", shape=values.chunks))
+        return whole[: values.shape[0] - number * size]  # the last file is as long as the others
+
+
+def _plain_file(values: Any, size: int, number: int) -> Path | None:
+    """Return the file that is these rows as this machine has them: mapped, it costs no copy."""
+    zarr = need("zarr", "Rows in Zarr", "scale")
+    serializer = getattr(values, "serializer", None)  # the older format has none
+    endian = getattr(getattr(serializer, "endian", None), "value", sys.byteorder)
+    plain = (
+        isinstance(values.store, zarr.storage.LocalStore)
+        and (serializer is None or isinstance(serializer, zarr.codecs.BytesCodec))
+        and not (values.compressors or values.filters or values.shards)
+        and values.dtype.kind in "fiu"
+        and values.dtype.isnative
+        and endian == sys.byteorder
+        and values.order == "C"
+        and values.chunks == (size, *values.shape[1:])
+    )
+    if not plain:
+        return None
+    key = values.metadata.encode_chunk_key((number,) + (0,) * (values.ndim - 1))
+    file = Path(values.store.root) / values.path / key
+    length = math.prod(values.chunks) * values.dtype.itemsize
+    # A chunk of nothing but the fill value has no file.
+    return file if file.is_file() and file.stat().st_size == length else None
 
 
 def parquet_source(paths: Sequence[Path], column: str | None, without: Collection[str]) -> Source:

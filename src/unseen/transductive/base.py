@@ -22,8 +22,9 @@ from unseen.numerics.rows import Codes
 from unseen.transductive.rounds import PoolScores, Round
 
 Array = npt.NDArray[Any]
-Compress = Callable[[Any, Any, int, Any], tuple[Array, Codes]]
-"""Replaces rows by fewer rows of the same classes: fast training's class means."""
+Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
+"""Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
+row: fast training's class means."""
 
 
 @dataclass(frozen=True)

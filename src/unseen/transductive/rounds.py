@@ -71,15 +71,15 @@ def run_rounds(
     for number, share in enumerate(shares, start=1):
         selection = strategy.select(*scores, share)
         before = kept(argmax(scores[0]))
-        lost, count = summed(_loss, scores[0], selection.codes, selection.weights)
-        selected, loss = int(count), float("nan")
+        lost, counts = summed(_loss, scores[0], selection.codes, selection.weights)
+        selected, covered, loss = int(counts.sum()), int((counts > 0).sum()), float("nan")
         if selected:
             loss = float(lost) / selected
             first_round = kept(mapped(_first, first_round, selection.weights, given=(number,)))
             scores = corrected(*learn(selection))
         moved = float(summed(_moved, argmax(scores[0]), before)[0])
         changed = moved / len(before) if len(before) else 0.0
-        history.append(Round(number, selection.threshold, selected, selection.covered, loss, changed))
+        history.append(Round(number, selection.threshold, selected, covered, loss, changed))
         logger.debug("self-paced round %s", history[-1])
         _show(number, scores)
         if number > len(strategy.shares) and changed == 0:
@@ -99,11 +99,11 @@ def _show(number: int, scores: PoolScores) -> None:
         show_round(number, np.exp(scores[1]))
 
 
-def _loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, int]:
-    """Return the loss of Eq. (16), summed over the trusted rows, and how many they are."""
+def _loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, Array]:
+    """Return the loss of Eq. (16), summed over the trusted rows, and how many each class has."""
     chosen = weights > 0
     loss = pseudo_label_loss(embedding, codes)[chosen]
-    return float(loss.sum(dtype=float)), int(chosen.sum())
+    return float(loss.sum(dtype=float)), np.bincount(codes[chosen], minlength=embedding.shape[1])
 
 
 def _first(first_round: Array, weights: Array, number: int) -> Array:

@@ -40,14 +40,6 @@ class Selection:
         """The places of the rows that were selected, where they are in memory."""
         return np.flatnonzero(self.weights > 0)
 
-    @property
-    def covered(self) -> int:
-        """How many classes have a selected row."""
-        if isinstance(self.codes, Chunks):
-            parts = self.codes.gathered(_covered, self.weights)
-            return len(np.unique(np.concatenate(parts)))
-        return len(_covered(self.codes, self.weights))
-
     def of(self, pool: Any) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).take(marked(mapped(_trusted, self.weights)))
@@ -191,10 +183,6 @@ class AgreementSelection:
 
 def _trusted(weights: Array) -> Array:
     return weights > 0
-
-
-def _covered(codes: Codes, weights: Array) -> Array:
-    return np.unique(codes[weights > 0])
 
 
 def _below(loss: Array, theta: float, share: float) -> Array:

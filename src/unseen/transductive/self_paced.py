@@ -121,8 +121,7 @@ class SelfPaced(TransductiveClassifier):
         used = np.flatnonzero(class_weights(rows.codes, len(classes)))
         rows, held = rows._replace(codes=mapped(_place, rows.codes, given=(used,))), None
         if compress is not None:
-            patterns, own = compress(rows.X, rows.codes, len(used), rows.weights)
-            held, rows = rows, Rows(patterns, own)
+            held, rows = rows, Rows(*compress(*rows.totals(len(used)), rows.X.dtype))
         model._fit_rows(rows, classes[used], held)
         if not first and before._chosen():
             model.temperature_, model.calibration_ = before.temperature_, before.calibration_

@@ -130,7 +130,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             if compress is None:
                 X, codes, weights = selection.of(split.pool)
             else:  # rows that are not trusted have no weight in a mean
-                X, codes = compress(split.pool, selection.codes, len(vectors), selection.weights)
+                trusted = Rows(split.pool, selection.codes, selection.weights)
+                X, codes = compress(*trusted.totals(len(vectors)), split.pool.dtype)
                 weights = np.ones(len(X))
             size = len(split.pool) if compress is None else len(X)
             omega_ = seen.total / size if omega is None else omega
@@ -148,9 +149,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
     def _start(self, split: Split, vectors: Array, compress: Compress | None) -> StructuralProblem:
         """Solve ASTE on the labelled rows; return the problem of the rounds."""
-        own, rows, held = self._seen_vectors(), split.rows, None
-        if compress is not None:
-            held, rows = rows, Rows(*compress(rows.X, rows.codes, len(own), rows.weights))
+        own, rows, held, full = self._seen_vectors(), split.rows, None, None
+        if compress is not None:  # one pass for the means and for the covariance
+            full = Sums.of(rows, len(own))
+            held, rows = rows, Rows(*compress(full.labels, full.counts, rows.X.dtype))
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
         problem = StructuralProblem(rows, own.T, vectors.T, choice, len(split.pool) > 0)
@@ -163,8 +165,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             return problem
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * choice.sums.scale
-        full = choice.sums if compress is None or shrinkage is None else Sums.of(split.rows, len(own))
-        problem.measure(self.C_, full.metric(shrinkage))
+        problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
         return problem
 
     def _chosen(self) -> dict[str, float]:
