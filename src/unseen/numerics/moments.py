@@ -13,7 +13,7 @@ import numpy.typing as npt
 from unseen.numerics.chunks import Chunks
 from unseen.numerics.krylov import TOLERANCE, SlowConvergence, Subspace, System
 from unseen.numerics.positive import SINGLE, Solve, solver
-from unseen.numerics.rows import blocks, class_sums, class_weights, gram, labelled_sums
+from unseen.numerics.rows import blocks, class_totals, gram, labelled_sums
 
 Array = npt.NDArray[Any]
 
@@ -99,8 +99,7 @@ def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments,
     if isinstance(X, Chunks):
         moments, sums, counts = labelled_sums(X, codes, classes, weights)
         return Moments.given(moments), sums, counts
-    sums = class_sums(X, codes, classes, weights)
-    return Moments(X, weights), sums, class_weights(codes, classes, weights)
+    return Moments(X, weights), *class_totals(X, codes, classes, weights)
 
 
 @dataclass(frozen=True)

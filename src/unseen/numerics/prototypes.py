@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 Array = npt.NDArray[Any]
 
@@ -51,7 +50,7 @@ def prototype_map(
     scale = max(float(np.trace(H)) / len(H), np.finfo(float).tiny)
     lam = ridge if absolute else ridge * scale
     H[np.diag_indices_from(H)] += max(lam, 1e-10 * scale)
-    coef = linalg.solve(H, (sums - np.outer(mean, counts)).dot(A).T, assume_a="pos").T
+    coef = np.linalg.solve(H, (sums - np.outer(mean, counts)).dot(A).T).T
     return PrototypeMap(coef, mean - coef @ center, lam)
 
 

@@ -1,9 +1,8 @@
 """Passes over rows: class sums, Gram matrices and predictions, one block of rows at a time.
 
 Nothing here makes a copy of X or an array of N × p: memory is bounded by a block and by p × p or
-p × K sums. Sums are kept in float64; the products that make them run in the dtype of X, but for class
-sums: those of single numbers are exact in double, so that class means are the same however the rows
-are cut. Rows may be in memory or :class:`~unseen.numerics.chunks.Chunks`.
+p × K sums. Sums are kept in float64; the products that make them run in the dtype of X. Rows may be
+in memory or :class:`~unseen.numerics.chunks.Chunks`.
 """
 
 from __future__ import annotations
@@ -34,6 +33,11 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
+
+NARROW = 1024
+"""Columns up to which class sums are added in double: of single numbers they are then exact, and class
+means the same however the rows are cut. Of wide rows, a copy in double would cost more than all else
+that fast training does."""
 
 
 def class_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> Array:
@@ -156,7 +160,8 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
 
 
 def _class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
-    return (_indicator(codes, classes, weights, np.dtype(float)) @ X.astype(float, copy=False),)
+    dtype = np.dtype(float) if X.shape[1] <= NARROW else X.dtype
+    return (_indicator(codes, classes, weights, dtype) @ X.astype(dtype, copy=False),)
 
 
 def _class_weights(codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
