@@ -133,6 +133,8 @@ class StructuralProblem:
             tol=tol,
             max_iter=max_iter,
         )
+        if self._space is not None:  # before the next rows are gathered
+            self._space.without_pool()
         return self._finish(found, basis)
 
     def _coordinates(self, pool: Any) -> tuple[Any, Any, Moments, Metric | None, Array | None]:

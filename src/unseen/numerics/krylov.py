@@ -70,16 +70,16 @@ class Subspace:
     def __init__(self, operators: Sequence[Operator | None], width: int, most: int, dtype: Any) -> None:
         self._most, self._dtype = most, np.dtype(dtype)
         self._basis = _Columns(width, dtype)
-        self._kept = [None if o is None else _Images(o, width, dtype) for o in operators]
+        self._kept = [self._images_of(operator) for operator in operators]
 
     @property
     def rank(self) -> int:
         """Columns of the basis."""
         return self._basis.count
 
-    def replace(self, place: int, operator: Operator) -> None:
-        """Put another operator in place of one; the basis begins anew."""
-        self._kept[place] = _Images(operator, len(self._basis.values), self._dtype)
+    def replace(self, place: int, operator: Operator | None) -> None:
+        """Put another operator, or none, in place of one; the basis begins anew."""
+        self._kept[place] = self._images_of(operator)
         self.restart()
 
     def restart(self, near: Array | None = None) -> None:
@@ -137,6 +137,9 @@ class Subspace:
                 raise SlowConvergence
             self._widen(residual[:, wanted])
 
+    def _images_of(self, operator: Operator | None) -> _Images | None:
+        return None if operator is None else _Images(operator, len(self._basis.values), self._dtype)
+
     def _galerkin(self, R: Array, system: System, kappa: Array) -> tuple[Array, Array]:
         """Return the solution in the span of the basis, and its residual."""
         Q = self._basis.taken
@@ -192,7 +195,7 @@ class _Columns:
     def append(self, B: Array) -> None:
         count = self.count + B.shape[1]
         if count > self.values.shape[1]:
-            grown = np.empty((len(B), max(count, 2 * self.count)), self.values.dtype, order="F")
+            grown = np.empty((len(B), max(count, 3 * self.count // 2)), self.values.dtype, order="F")
             grown[:, : self.count] = self.taken
             self.values = grown
         self.values[:, self.count : count] = B

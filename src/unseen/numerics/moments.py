@@ -190,6 +190,10 @@ class Shared:
         self._space.replace(POOL, pool.__matmul__)
         self._space.restart(near)
 
+    def without_pool(self) -> None:
+        """Let the rows of the pool go."""
+        self._space.replace(POOL, None)
+
     def system(self, system: System) -> Solve:
         """Return the map R → Z of :meth:`Subspace.solve`.
 
