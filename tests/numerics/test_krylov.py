@@ -61,6 +61,21 @@ def test_another_operator_takes_the_place_of_one() -> None:
     np.testing.assert_allclose((M2 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
 
 
+def test_an_operator_may_go_and_a_guess_may_come() -> None:
+    M1, M2, R = systems()
+    space = Subspace([lambda B: M1 @ B, lambda B: M2 @ B], 120, 999, float)
+    system = System(np.array([1.0, 1.0, 40.0]))
+    Z, _ = space.solve(R, system, 1e-9)
+    space.restart(Z)
+    assert space.rank == R.shape[1]
+    again, _ = space.solve(R, system, 1e-6)
+    assert space.rank == R.shape[1]  # the guess was the solution
+    np.testing.assert_allclose(again, Z, atol=1e-9)
+    space.replace(1, None)
+    Z, _ = space.solve(R, system, 1e-9)
+    np.testing.assert_allclose((M1 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
 def test_it_gives_up_where_a_direct_solve_is_cheaper() -> None:
     M, _, R = systems()
     with pytest.raises(SlowConvergence):

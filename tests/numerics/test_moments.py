@@ -52,6 +52,25 @@ def test_a_metric_is_the_shrunk_covariance_within_classes() -> None:
 
 
 @pytest.mark.parametrize("subspace", [False, True])
+def test_a_metric_is_inverted_far_from_the_origin(
+    subspace: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means of a hundred deviations: in single precision, what they leave of XᵀXR must not be lost."""
+    monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "MOST", 1)
+    random = np.random.default_rng(0)
+    codes = np.arange(900) % 3
+    noise = random.normal(size=(900, 60)) * np.linspace(0.5, 2, 60)
+    X = (noise + 100).astype(np.float32)
+    exact = metric_of(noise, codes).dense
+    R = random.normal(size=(60, 4))
+    found = moments.metric_solver(metric_of(X, codes), 4)(R)
+    want = np.linalg.solve(exact, R)
+    assert np.linalg.norm(found - want) <= 2e-2 * np.linalg.norm(want)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
 def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)

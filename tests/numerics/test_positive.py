@@ -39,3 +39,29 @@ def test_single_precision_right_hand_sides_are_refined_too(monkeypatch: pytest.M
     G = np.diag(np.linspace(1, 9, 20)) + 0.1
     R = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
     np.testing.assert_allclose(G @ positive.solver(G)(R), R, rtol=1e-6)
+
+
+def some_pair() -> tuple[positive.Array, positive.Array]:
+    rng = np.random.default_rng(0)
+    A, B = (rows.T @ rows for rows in rng.normal(size=(2, 30, 20)))
+    return A, B + np.eye(20)
+
+
+def test_joint_eigenvectors_make_both_matrices_diagonal() -> None:
+    A, B = some_pair()
+    d, T = positive.joint_eigenvectors(A, B)
+    np.testing.assert_allclose(T.T @ A @ T, np.diag(d), atol=1e-9)
+    np.testing.assert_allclose(T.T @ B @ T, np.eye(20), atol=1e-9)
+    assert (np.diff(d) >= 0).all()
+
+
+@pytest.mark.parametrize("small", [0, 512])
+def test_triangles_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(positive, "SMALL", small)
+    A, B = some_pair()
+    L = positive.lower_factor(B.copy())
+    np.testing.assert_allclose(L @ L.T, B)
+    np.testing.assert_array_equal(L, np.tril(L))
+    np.testing.assert_allclose(positive.lower_inverse(L) @ L, np.eye(20), atol=1e-12)
+    np.testing.assert_allclose(L @ positive.lower_solver(L)(A), A, atol=1e-9)
+    np.testing.assert_allclose(B @ positive.solver(B)(A), A, atol=1e-9)

@@ -156,6 +156,7 @@ class Subspace:
         first = self._form(system.base)
         try:
             if system.slope is None:
+                np.linalg.cholesky(first)  # or it is not positive definite
                 return np.linalg.solve(first, right)
             values, P = joint_eigenvectors(self._form(system.slope), first)
         except np.linalg.LinAlgError:

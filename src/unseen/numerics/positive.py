@@ -97,6 +97,6 @@ def lower_inverse(L: Array) -> Array:
 def lower_solver(L: Array) -> Solve:
     """Return the map R → L⁻¹R of a lower triangular matrix."""
     if len(L) <= SMALL:
-        inverse = np.linalg.inv(L)
+        inverse = lower_inverse(L)
         return lambda R: inverse @ R
     return lambda R: np.asarray(linalg.solve_triangular(L, R, lower=True, check_finite=False))

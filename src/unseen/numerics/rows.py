@@ -34,7 +34,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
 
-NARROW = 1024
+NARROW = 512
 """Columns up to which class sums are added in double: of single numbers they are then exact, and class
 means the same however the rows are cut. Of wide rows, a copy in double would cost more than all else
 that fast training does."""
