@@ -193,7 +193,7 @@ def growth(repeat: int, picture: Path) -> dict[str, dict[str, Any]]:
     }
     unit: float | None = None
     found: dict[str, dict[str, Any]] = {name: {} for name in makers}
-    figure, axes = plt.subplots(1, 4, figsize=(11, 3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(11, 3.6), sharey=True, layout="constrained")
     for axis, (size, values) in zip(axes, sweeps.items(), strict=True):
         times: dict[str, list[float]] = {name: [] for name in makers}
         for value in values:
@@ -216,7 +216,14 @@ def growth(repeat: int, picture: Path) -> dict[str, dict[str, Any]]:
         axis.set_xlabel(size)
         axis.set_xticks(values, [str(v) for v in values])
         axis.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
-        axis.legend(title="exponent", fontsize=8, title_fontsize=8, frameon=False)
+        axis.legend(
+            title="exponent",
+            fontsize=8,
+            title_fontsize=8,
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+        )
     axes[0].set_ylabel(f"a fit, in units of one\nXᵀX of {sweeps['N'][0]} × {base['p']}")
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)
