@@ -56,8 +56,13 @@ class Moments:
 
     @cached_property
     def dense(self) -> Array:
-        """The matrix, (p, p): in the precision of the rows where it is large, else in double."""
-        return gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
+        """The matrix, (p, p): in the precision of the rows where it is large, else in double.
+
+        The rows, which may be gathered for this alone, are let go.
+        """
+        found = gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
+        self._X, self._weights = np.empty((0, self.width), self.dtype), None
+        return found
 
     def form(self) -> None:
         """Make the matrix now: products by it are cheaper than passes over the rows."""
@@ -112,9 +117,9 @@ class Metric:
     share: float
     rest: float
 
-    @cached_property
+    @property
     def scatter(self) -> Array:
-        """share·(XᵀX − FFᵀ), (p, p)."""
+        """share·(XᵀX − FFᵀ), (p, p); made anew, as what is below: the solvers keep what they need."""
         own = self.moments.dense
         factor = self.factor.astype(own.dtype, copy=False)
         M: Array = factor @ factor.T
@@ -125,7 +130,7 @@ class Metric:
     @property
     def dense(self) -> Array:
         """The matrix, (p, p)."""
-        M = self.scatter.copy()
+        M = self.scatter
         M[np.diag_indices_from(M)] += self.rest
         return M
 
@@ -143,14 +148,16 @@ class Ridge:
     C: float
     metric: Metric | None = None
 
-    @cached_property
+    @property
     def dense(self) -> Array:
         """The matrix, (p, p)."""
         G: Array = 2 * self.moments.dense
         if self.metric is None:
             G[np.diag_indices_from(G)] += self.C
-        else:
-            G += G.dtype.type(self.C) * self.metric.dense
+            return G
+        M = self.metric.dense
+        M *= G.dtype.type(self.C)
+        G += M
         return G
 
     def coefficients(self, place: int) -> Array:

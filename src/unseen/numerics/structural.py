@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import summed
+from unseen.numerics.chunks import blocks, summed
 from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
 from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
@@ -35,6 +35,9 @@ from unseen.numerics.positive import Solve, joint_eigenvectors, rough_solver, so
 from unseen.numerics.rows import Codes, class_sums, class_weights, error_sums
 
 Array = npt.NDArray[Any]
+
+FEW = 512
+"""Rows of a matrix in single precision that are taken to double at a time."""
 
 
 @dataclass(frozen=True)
@@ -198,11 +201,25 @@ def _all_shifts(G: Array, G2: Array, d: Array, tol: float, max_iter: int) -> Sol
         e, P = joint_eigenvectors(G2, G)
         scale = 1.0 / (1.0 + np.maximum(e, 0.0)[:, None] * d)
         return lambda R: np.asarray(P @ ((P.T @ R) * scale))
-    G, G2 = G.astype(float, copy=False), G2.astype(float, copy=False)
     groups = _preconditioners(G, G2, d)
-    return lambda R: _block_cg(
-        lambda v: G @ v + (G2 @ v) * d, lambda r: _apply(groups, r), R, tol, max_iter
-    )
+
+    def operator(v: Array) -> Array:
+        image = _product(G2, v)
+        image *= d
+        image += _product(G, v)
+        return image
+
+    return lambda R: _block_cg(operator, lambda r: _apply(groups, r), R, tol, max_iter)
+
+
+def _product(G: Array, v: Array) -> Array:
+    """Return Gv in the precision of v, without a copy of the whole of G in it."""
+    if G.dtype == v.dtype:
+        return np.asarray(G @ v)
+    out = np.empty_like(v)
+    for rows in blocks(len(G), FEW):
+        np.matmul(G[rows].astype(v.dtype), v, out=out[rows])
+    return out
 
 
 def _preconditioners(
@@ -216,7 +233,9 @@ def _preconditioners(
     for bin_ in np.unique(bins):
         columns = np.flatnonzero(bins == bin_)
         middle = float(np.exp(np.log(np.maximum(d[columns], 1e-12)).mean()))
-        groups.append((columns, rough_solver(G + middle * G2)))
+        near = middle * G2
+        near += G
+        groups.append((columns, rough_solver(near)))
     return groups
 
 
