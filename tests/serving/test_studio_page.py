@@ -109,8 +109,13 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     assert chosen != "3"
     assert _labels(page, tmp_path)[f"digit-{row:04}.png"]["label"] == chosen
 
+    seen.clear()
     page.get_by_role("button", name="Continue with 1 label of yours").click()
-    page.locator(".status", has_text="Round").wait_for()
+    for _ in range(600):  # a round may be over before one looks: what was noted stays
+        if any(text.startswith("Round") for text in seen):
+            break
+        page.wait_for_timeout(100)
+    assert any(text.startswith("Round") for text in seen), "rounds are shown when it goes on, too"
     page.locator(".status", has_text="Result").wait_for()
     page.get_by_role("button", name="Labels (CSV)").wait_for()
     own = page.get_by_role("region", name=chosen, exact=True).locator(f'.tile.yours[data-row="{row}"]')
