@@ -6,7 +6,7 @@
 
 Prints, for every estimator, the largest difference of scores and the throughput of the cluster as a
 share of that of the fit in memory, on the same cores and in the same run. Rows are written to Zarr
-without compression: noise cannot be compressed, and reading is then a copy.
+without compression: noise cannot be compressed, and plain chunks are mapped, not copied.
 """
 
 from __future__ import annotations

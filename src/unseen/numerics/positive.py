@@ -65,7 +65,7 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
 
 def _double(G: Array) -> Solve:
     if len(G) <= SMALL:
-        inverse = np.linalg.inv(np.linalg.cholesky(G.astype(float, copy=False)))
+        inverse = lower_inverse(lower_factor(G.astype(float, copy=False)))
         return lambda R: np.asarray(inverse.T @ (inverse @ R))
     factor = linalg.cho_factor(G.astype(float), check_finite=False, overwrite_a=True)
     return lambda R: np.asarray(linalg.cho_solve(factor, R, check_finite=False))
