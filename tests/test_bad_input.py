@@ -11,6 +11,7 @@ from sklearn.base import clone
 from estimators import ESTIMATORS, name_of
 from toys import Toy
 from unseen import ASTE, ESZSL, SJE, TASTE, ClassTable, PrototypeRidge, SelfPaced
+from unseen.inputs import all_finite
 
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 
@@ -26,6 +27,14 @@ def test_nan_in_features(estimator: Any, toy: Toy) -> None:
     X[3, 2] = np.nan
     with pytest.raises(ValueError, match="contains NaN"):
         with_semantics(estimator, toy).fit(X, y)
+
+
+def test_large_numbers_are_not_taken_for_infinity(toy: Toy) -> None:
+    """Their sum is infinite in single precision, they are not."""
+    X, y = toy.X.astype(np.float32), toy.y
+    X[:, :3] = np.finfo(np.float32).max
+    assert not all_finite(X)
+    ESZSL(toy.semantics)._read(X, y)
 
 
 @every

@@ -20,6 +20,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     validate_data,
@@ -28,6 +29,7 @@ from sklearn.utils.validation import (
 from unseen.inputs import (
     UNLABELLED,
     aligned,
+    all_finite,
     checked_chunks,
     labelled_rows,
     read_labels,
@@ -169,7 +171,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chunks = self._training_chunks(X)
         if chunks is not None:
             return self._read_chunks(chunks, y, sample_weight)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        if not all_finite(X):
+            check_array(X, dtype=None, estimator=self, input_name="X")  # says what is wrong
         classes, codes = read_labels(y, self._marks_unlabelled())
         check_consistent_length(X, codes)
         weights = None

@@ -18,6 +18,15 @@ Array = npt.NDArray[Any]
 UNLABELLED = -1
 
 
+def all_finite(X: Array) -> bool:
+    """Tell whether no value is NaN or infinite: the sum of a row would be, too.
+
+    A product with ones runs on all cores. The sum of large numbers may be infinite though they are not.
+    """
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(X @ np.ones(X.shape[1], dtype=X.dtype)).all())
+
+
 def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unseen.numerics import moments
 from unseen.numerics.bilinear import Choice, Sums
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
@@ -26,7 +27,7 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)), True)
     problem.labelled_only(1e-6, 9999)  # as TASTE does: the start knows no metric
     problem.measure(C, metric)
-    found = problem.with_pseudo_labels(pool, codes, weights, 1e-7, 9999)
+    found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
     solve = two_domains(
         Ridge(Moments(few.X), C, metric),
         semantic_ridge(A, mu),
@@ -45,3 +46,23 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     )
     assert found.objective == pytest.approx(whole.objective, rel=1e-5)
     np.testing.assert_allclose(found.compatibility, whole.compatibility, atol=2e-3)
+
+
+def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool of which most is trusted is not gathered; what is found is the same."""
+    random = np.random.default_rng(0)
+    rows = Rows(random.normal(size=(400, 40)), np.arange(400) % 6)
+    A, B = random.normal(size=(4, 6)), random.normal(size=(4, 3))
+    weights = random.uniform(0.5, 1.5, size=120) * (np.arange(120) % 4 > 0)
+    pool = Rows(random.normal(size=(120, 40)), np.arange(120) % 3, weights)
+    monkeypatch.setattr(moments, "LEAST", 0)
+    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "MOST", 1)
+
+    def found(pool: Rows) -> np.ndarray:
+        choice = Choice(9.0, 0.5, None, Sums.of(rows, 6))
+        problem = StructuralProblem(rows, A, B, choice, True)
+        problem.labelled_only(1e-4)
+        return problem.with_pseudo_labels(pool, 1e-4).compatibility
+
+    np.testing.assert_allclose(found(pool), found(pool.trusted()), rtol=1e-9, atol=1e-12)

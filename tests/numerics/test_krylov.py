@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.numerics.krylov import SlowConvergence, Subspace, System
+from unseen.numerics.krylov import GROUP, SlowConvergence, Subspace, System
 
 
 def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
@@ -74,6 +74,24 @@ def test_an_operator_may_go_and_a_guess_may_come() -> None:
     space.replace(1, None)
     Z, _ = space.solve(R, system, 1e-9)
     np.testing.assert_allclose((M1 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
+def test_blocks_are_as_narrow_as_what_is_asked_lets_them_be() -> None:
+    random = np.random.default_rng(0)
+    M = np.diag(np.linspace(1, 30, 400))
+    R = random.normal(size=(400, 30)) * np.geomspace(1, 1e-3, 30)
+    widths: list[int] = []
+
+    def counted(B: Any) -> Any:
+        widths.append(B.shape[1])
+        return M @ B
+
+    Z, length = Subspace([counted], 400, 999, float).solve(R, System(np.array([1.0, 3.0])), 1e-3)
+    error = Z - np.linalg.solve(M + 3 * np.eye(400), R)
+    assert np.sqrt(np.vdot(error, M @ error + 3 * error)) <= 1e-3 * length
+    assert widths[0] == 30  # the right-hand sides
+    assert all(width % GROUP == 0 or width < GROUP for width in widths[1:])
+    assert widths[-1] < widths[1] < 30
 
 
 def test_it_gives_up_where_a_direct_solve_is_cheaper() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from unseen.numerics import structural
 from unseen.numerics.moments import Moments, Ridge
-from unseen.numerics.rows import class_sums
+from unseen.numerics.rows import class_sums, error_sums
 from unseen.numerics.structural import (
     frank_wolfe,
     one_domain,
@@ -144,3 +145,24 @@ def test_pseudo_labels_enter_as_stated() -> None:
         step = random.normal(size=V.shape)
         step *= 1e-3 / np.linalg.norm(step)
         assert objective(V + step) >= objective(V) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("noise", [0.3, 3.0])
+def test_a_sample_tells_a_small_gap_and_no_more(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few errors: no pass over all rows is made. Many: the steps are those of all rows."""
+    random = np.random.default_rng(0)
+    A, codes = random.normal(size=(8, 6)), random.integers(6, size=9000)
+    X = A[:, codes].T + noise * random.normal(size=(9000, 8))
+    solve = one_domain(Ridge(Moments(X), 1.0), semantic_ridge(A, 0.1))
+    whole = frank_wolfe(X, codes, A, solve, tol=1e-2)
+    looked: list[int] = []
+
+    def counted(X: Any, *rest: Any) -> Any:
+        looked.append(len(X))
+        return error_sums(X, *rest)
+
+    monkeypatch.setattr(structural, "error_sums", counted)
+    quick = frank_wolfe(X, codes, A, solve, tol=1e-2, certified=False)
+    assert quick.n_iter == whole.n_iter
+    np.testing.assert_array_equal(quick.compatibility, whole.compatibility)
+    assert (max(looked) < 9000) == (whole.n_iter == 0) == (noise < 1)

@@ -8,6 +8,9 @@ from scipy.special import log_softmax
 
 from toys import Toy, make_toy
 from unseen import ASTE, ESZSL, TASTE, AdaptationWarning, FastTraining, PrototypeRidge, SelfPaced
+from unseen.numerics.coupled import StructuralProblem
+from unseen.numerics.folds import Rows
+from unseen.numerics.structural import StructuralSolution
 from unseen.numerics.transport import estimate_prior
 from unseen.transductive import AgreementSelection, BalancedSelection, ThresholdSelection
 
@@ -159,3 +162,19 @@ def test_no_unlabelled_row_is_no_transduction(toy: Toy) -> None:
     model = TASTE(toy.semantics).fit(toy.X[toy.train], toy.y[toy.train])
     assert model.history_ == []
     np.testing.assert_array_equal(model.transduction_, toy.y[toy.train])
+
+
+def test_rounds_are_exact_once_the_last_share_is_reached(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    solve = StructuralProblem.with_pseudo_labels
+
+    def noted(self: StructuralProblem, rows: Rows, tol: float, last: bool) -> StructuralSolution:
+        told.append(last)
+        return solve(self, rows, tol, last)
+
+    monkeypatch.setattr(StructuralProblem, "with_pseudo_labels", noted)
+    model = TASTE(toy.semantics, selection=BalancedSelection()).fit(*toy.transductive())
+    assert told == [round.threshold == 1 for round in model.history_]
+    assert told[:4] == [False, False, False, True]

@@ -34,8 +34,13 @@ from unseen.numerics.structural import (
 Array = npt.NDArray[Any]
 
 ROUND_ERROR = 3e-4
-"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it. With 1e-2
-the duality gap would no longer be told from 1e-3 of the objective, and rounds on AwA1 go other ways."""
+"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it."""
+
+ROUGH_ERROR = 3e-3
+"""The same for rounds before the last, which decide only what rows are trusted next."""
+
+MOSTLY = 0.5
+"""A pool of which this share is trusted is not gathered: rows without weight cost less than a copy."""
 
 
 class StructuralProblem:
@@ -106,12 +111,17 @@ class StructuralProblem:
         return self._finish(found, basis)
 
     def with_pseudo_labels(
-        self, pool: Any, codes: Any, weights: Any, tol: float, max_iter: int = 100
+        self, rows: Rows, tol: float, last: bool = True, max_iter: int = 100
     ) -> StructuralSolution:
-        """Solve with rows of the pool, their candidate codes and their weights added."""
-        pool, X, moments, metric, basis = self._coordinates(pool)
+        """Solve with the pool added: its rows, their candidate codes and their weights.
+
+        A row of weight 0 is not trusted. Rounds before the ``last`` may be solved less exactly.
+        """
+        if self._space is None or isinstance(rows.X, Chunks) or (rows.weights > 0).mean() < MOSTLY:
+            rows = rows.trusted()
+        pool, X, moments, metric, basis = self._coordinates(rows.X)
         C, mu = self._choice.C, self._choice.mu
-        second, labels, sizes = moments_of(pool, codes, self._B.shape[1], weights)
+        second, labels, sizes = moments_of(pool, rows.codes, self._B.shape[1], rows.weights)
         solve = two_domains(
             Ridge(moments, C, metric),
             semantic_ridge(self._A, mu),
@@ -119,6 +129,7 @@ class StructuralProblem:
             semantic_ridge(self._B, mu),
             self._space,
             self._near,
+            ROUND_ERROR if last else ROUGH_ERROR,
         )
         found = frank_wolfe(
             X,
@@ -132,6 +143,7 @@ class StructuralProblem:
             pseudo_weight=float(sizes.sum()),
             tol=tol,
             max_iter=max_iter,
+            certified=last,
         )
         if self._space is not None:  # before the next rows are gathered
             self._space.without_pool()

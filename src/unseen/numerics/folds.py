@@ -32,6 +32,10 @@ class Rows(NamedTuple):
         weights = None if self.weights is None else taken(self.weights, which)
         return Rows(taken(self.X, which), taken(self.codes, which), weights)
 
+    def trusted(self) -> Rows:
+        """Return the rows that have a weight."""
+        return self.take(marked(mapped(np.greater, self.weights, given=(0,))))
+
     def of_classes(self, classes: Codes) -> Rows:
         """Return the rows of these classes, coded by their place among them."""
         own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))

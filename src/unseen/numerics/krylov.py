@@ -29,7 +29,13 @@ TOLERANCE = 1e-4
 """Relative error at which a solution is taken, in the norm of its system."""
 
 NEGLIGIBLE = 1e-3
-"""Residuals that are this small a share of the largest do not widen the basis."""
+"""A part of the residuals that is this small a share of all does not widen the basis."""
+
+LEFT = 0.2
+"""Nor does what, left alone, would keep the error below this share of what is asked."""
+
+GROUP = 8
+"""Columns of a block come in groups: a product with 50 columns takes longer than one with 48."""
 
 
 class SlowConvergence(Exception):
@@ -132,10 +138,11 @@ class Subspace:
             errors.append(float(np.linalg.norm(lengths)) / max(energy, least, np.finfo(float).tiny))
             if errors[-1] <= tol:
                 return Z, energy
-            wanted = lengths > NEGLIGIBLE * lengths.max()
-            if self.rank + _blocks_to_go(errors, tol) * int(wanted.sum()) > self._most:
+            residual /= np.sqrt(kappa[-1]).astype(residual.dtype)
+            block = _leading(residual, max(NEGLIGIBLE, LEFT * tol / errors[-1]))
+            if self.rank + _blocks_to_go(errors, tol) * block.shape[1] > self._most:
                 raise SlowConvergence
-            self._widen(residual[:, wanted])
+            self._widen(block)
 
     def _images_of(self, operator: Operator | None) -> _Images | None:
         return None if operator is None else _Images(operator, len(self._basis.values), self._dtype)
@@ -235,6 +242,16 @@ def _orthonormal(B: Array) -> Array:
     values, vectors = np.linalg.eigh((B.T @ B).astype(float))
     kept = values > 10 * np.finfo(B.dtype).eps * values[-1]
     return np.asarray(B @ (vectors[:, kept] / np.sqrt(values[kept])).astype(B.dtype))
+
+
+def _leading(B: Array, left: float) -> Array:
+    """Return the principal directions of B, without the weakest that together are a share ``left``."""
+    values, vectors = np.linalg.eigh((B.T @ B).astype(float))
+    lengths = np.sqrt(np.cumsum(np.maximum(values, 0.0)))
+    count = int((lengths > left * lengths[-1]).sum())
+    if count > GROUP:
+        count -= count % GROUP
+    return np.asarray(B @ vectors[:, -count:].astype(B.dtype))
 
 
 def _blocks_to_go(errors: list[float], tol: float) -> float:

@@ -201,8 +201,8 @@ class Shared:
         """Let the rows of the pool go."""
         self._space.replace(POOL, None)
 
-    def system(self, system: System) -> Solve:
-        """Return the map R → Z of :meth:`Subspace.solve`.
+    def system(self, system: System, tol: float | None = None) -> Solve:
+        """Return the map R → Z of :meth:`Subspace.solve`, to another tolerance if one is given.
 
         A correction that is small against the largest solution need not be known to its last digit.
         """
@@ -210,7 +210,7 @@ class Shared:
 
         def solve(R: Array) -> Array:
             nonlocal largest
-            Z, length = self._space.solve(R, system, self._tol, largest)
+            Z, length = self._space.solve(R, system, tol or self._tol, largest)
             largest = max(largest, length)
             return Z.astype(float)
 

@@ -74,7 +74,7 @@ def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tupl
     return moments, sums.T, counts
 
 
-def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> tuple[Array, float]:
+def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> Array:
     """Score every row, and sum the rows that are wrong by where they went and where they belong.
 
     Parameters
@@ -88,13 +88,11 @@ def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> tuple[Array
 
     Returns
     -------
-    sums : array of shape (p, K)
+    array of shape (p, K)
         Σₙ wₙ xₙ (f(xₙ) − yₙ)ᵀ, with f(xₙ) the one-hot prediction: rows that are right cost nothing.
-    best : float
-        Σₙ wₙ maxₖ (XW)ₙₖ.
     """
-    sums, best = summed(_error_sums, X, codes, weights, given=(W.astype(X.dtype, copy=False),))
-    return sums.T, float(best)
+    (sums,) = summed(_error_sums, X, codes, weights, given=(W.astype(X.dtype, copy=False),))
+    return sums.T
 
 
 def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
@@ -185,16 +183,14 @@ def _labelled_sums(
     return *_gram(X, weights), *_class_totals(X, codes, weights, classes)
 
 
-def _error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array, float]:
+def _error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array]:
     scores = X @ W
-    top = scores.max(axis=1)
-    best = float(top.sum(dtype=float) if weights is None else top @ weights)
-    wrong = np.flatnonzero(scores[np.arange(len(X)), codes] < top)
+    wrong = np.flatnonzero(scores[np.arange(len(X)), codes] < scores.max(axis=1))
     if not len(wrong):
-        return np.zeros(W.T.shape, dtype=X.dtype), best
+        return (np.zeros(W.T.shape, dtype=X.dtype),)
     own, found = None if weights is None else weights[wrong], scores[wrong].argmax(axis=1)
     went, belong = (_indicator(c, W.shape[1], own, X.dtype) for c in (found, codes[wrong]))
-    return (went - belong) @ X[wrong], best
+    return ((went - belong) @ X[wrong],)
 
 
 def _indicator(codes: Codes, classes: int, weights: Array | None, dtype: Any) -> sparse.csr_matrix:

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import blocks, summed
+from unseen.numerics.chunks import Chunks, blocks, summed
+from unseen.numerics.folds import Rows
 from unseen.numerics.krylov import System
 from unseen.numerics.losses import adaptive_structural_cost
 from unseen.numerics.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
@@ -38,6 +39,12 @@ Array = npt.NDArray[Any]
 
 FEW = 512
 """Rows of a matrix in single precision that are taken to double at a time."""
+
+EVERY = 7
+"""One row in so many is a sample, from which a duality gap that is small is told to be so."""
+
+FEWEST = 1000
+"""Rows of a sample at least."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,7 @@ def two_domains(
     H2: Array,
     space: Shared | None = None,
     near: Array | None = None,
+    rough: float | None = None,
     tol: float = 1e-5,
     max_iter: int = 200,
 ) -> Solve:
@@ -114,9 +122,10 @@ def two_domains(
 
     The generalised eigenvectors T of (H₂, H) make the columns of V T⁻ᵀ independent: column j
     solves (G + dⱼ G₂) v = r. In a ``space`` that rounds share, all of them are solved by its basis,
-    which takes in the solution ``near`` at first. Where there is none, all columns run in one block of
-    preconditioned conjugate gradients; the preconditioner factors G + d G₂ at a few values d between
-    the smallest and the largest dⱼ. When p is small, a second eigenproblem solves all of them exactly.
+    which begins with the solution ``near``, to a relative error of ``rough``. Where there is none, all
+    columns run in one block of preconditioned conjugate gradients; the preconditioner factors G + d G₂
+    at a few values d between the smallest and the largest dⱼ. When p is small, a second eigenproblem
+    solves all of them exactly.
     """
     d, T = joint_eigenvectors(H2, H)
     d = np.maximum(d, 0.0)
@@ -131,7 +140,7 @@ def two_domains(
         return whole()
     space.with_pool(G2.moments, near)
     system = System(G.coefficients(LABELLED), G2.coefficients(POOL), d)
-    return first_of(apart(space.system(system)), whole)
+    return first_of(apart(space.system(system, rough)), whole)
 
 
 def frank_wolfe(
@@ -147,6 +156,7 @@ def frank_wolfe(
     pseudo_weight: float = 0.0,
     tol: float = 1e-3,
     max_iter: int = 100,
+    certified: bool = True,
 ) -> StructuralSolution:
     """Minimise J to a relative duality gap of ``tol``.
 
@@ -166,6 +176,8 @@ def frank_wolfe(
         2 Uᵀ diag(u) Z Bᵀ, the pull of the pseudo-labelled rows.
     pseudo_weight : float
         Σ uₘ, the constant that they add to J.
+    certified : bool
+        Whether the gap must be that of all rows, or may be told from a sample where it is clear.
     """
     classes = A.shape[1]
     if labels is None:
@@ -174,21 +186,32 @@ def frank_wolfe(
     constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
     right = (3 * labels - alpha) @ A.T + pseudo_sums
     V = solve(right)
-    for step in range(max_iter + 1):
+    rows = Rows(X, codes, weights)
+    sampled = not certified and not isinstance(X, Chunks) and len(X) >= EVERY * FEWEST
+    sample = rows.take(slice(None, None, EVERY)) if sampled else None
+
+    def seen_by(rows: Rows, every: int = 1) -> tuple[Array, StructuralSolution]:
+        """Return where the predictions of these rows, one in so many, lead from α, and the gap."""
         W = V @ A
-        errors, best = error_sums(X, codes, W, weights)
-        gap = max(best - float(np.vdot(alpha, W)), 0.0)
+        direction = labels + every * error_sums(rows.X, rows.codes, W, rows.weights) - alpha
+        gap = max(float(np.vdot(direction, W)), 0.0)
         # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
         objective = constant - 0.5 * float(np.vdot(right, V)) + gap
-        solution = StructuralSolution(V, alpha, objective, gap, step)
+        return direction, StructuralSolution(V, alpha, objective, gap, step)
+
+    for step in range(max_iter + 1):
+        if sample is not None:
+            _, solution = seen_by(sample, EVERY)
+            if solution.relative_gap <= tol / 2:
+                break
+        direction, solution = seen_by(rows)
         if solution.relative_gap <= tol or step == max_iter:
             break
-        direction = labels + errors - alpha
         toward = solve(direction @ A.T)
         curvature = float(np.vdot(direction, toward @ A))
         if curvature <= 0:  # the predictions are the dual point: nothing to move
             break
-        share = min(1.0, gap / curvature)
+        share = min(1.0, solution.gap / curvature)
         alpha = alpha + share * direction
         right = right - share * (direction @ A.T)
         V = V - share * toward

@@ -137,7 +137,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         X = self._gathered(labelled, pool)
         own = np.ones(N) if own is None else own
 
-        def learn(selection: Selection) -> PoolScores:
+        def learn(selection: Selection, _: bool) -> PoolScores:
             nonlocal V
             omega = self.pool_weight * float(own.sum()) / max(float(selection.weights.sum()), 1e-12)
             joined = Rows(

@@ -19,6 +19,7 @@ from unseen.transductive.watching import corrected, show_round
 Array = npt.NDArray[Any]
 PoolScores = tuple[Any, Any]
 """The label embedding g of the pool, and its calibrated log-probabilities; both (M, L)."""
+Learn = Callable[[Selection, bool], PoolScores]
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Round:
 
 def run_rounds(
     start: PoolScores,
-    learn: Callable[[Selection], PoolScores],
+    learn: Learn,
     strategy: SelectionStrategy,
     settle: int = 0,
 ) -> tuple[list[Round], Any]:
@@ -52,7 +53,8 @@ def run_rounds(
     start : (g, log p)
         The pool as the inductive model sees it.
     learn : callable
-        Learns from labelled rows and a selection; returns the pool as the new model sees it.
+        Learns from labelled rows and a selection; returns the pool as the new model sees it. It is told
+        whether the last share has been reached: what comes before decides only which rows are next.
     strategy : SelectionStrategy
     settle : int
         Rounds at the last share until no prediction changes.
@@ -76,7 +78,7 @@ def run_rounds(
         if selected:
             loss = float(lost) / selected
             first_round = kept(mapped(_first, first_round, selection.weights, given=(number,)))
-            scores = corrected(*learn(selection))
+            scores = corrected(*learn(selection, number >= len(strategy.shares)))
         moved = float(summed(_moved, argmax(scores[0]), before)[0])
         changed = moved / len(before) if len(before) else 0.0
         history.append(Round(number, selection.threshold, selected, covered, loss, changed))

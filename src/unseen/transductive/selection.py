@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.best import best_of_each_class
-from unseen.numerics.chunks import Chunks, argmax, kept, mapped, marked
+from unseen.numerics.chunks import Chunks, argmax, kept, mapped
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import pseudo_label_loss
 from unseen.numerics.rows import Codes, class_weights
@@ -42,7 +42,7 @@ class Selection:
 
     def of(self, pool: Any) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
-        return Rows(pool, self.codes, self.weights).take(marked(mapped(_trusted, self.weights)))
+        return Rows(pool, self.codes, self.weights).trusted()
 
 
 @runtime_checkable
@@ -179,10 +179,6 @@ class AgreementSelection:
         found = self.strategy.select(embedding, log_p, share)
         weights = mapped(_agreed, found.codes, found.weights, argmax(partner))
         return Selection(found.codes, kept(weights), found.threshold)
-
-
-def _trusted(weights: Array) -> Array:
-    return weights > 0
 
 
 def _below(loss: Array, theta: float, share: float) -> Array:

@@ -91,7 +91,7 @@ class SelfPaced(TransductiveClassifier):
         place = {label: code for code, label in enumerate(classes.tolist())}
         code_of = np.array([place[label] for label in candidates.tolist()])
 
-        def learn(selection: Selection) -> PoolScores:
+        def learn(selection: Selection, _: bool) -> PoolScores:
             more = selection.of(split.pool)
             more = more._replace(codes=mapped(_recoded, more.codes, given=(code_of,)))
             self._teach(_joined(split.rows, more), classes, candidates, compress)

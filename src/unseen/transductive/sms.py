@@ -134,7 +134,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             R = 2 * labels @ A.T + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
             return Ridge(Moments(X, weights), self.C_, metric), R
 
-        def learn(selection: Selection) -> PoolScores:
+        def learn(selection: Selection, _: bool) -> PoolScores:
             G2, R = pulled(selection)
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             return self._scored(pool, vectors, scale)

@@ -126,17 +126,14 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             return np.zeros(0, dtype=np.intp)
         omega = self._number("pool_weight")
 
-        def learn(selection: Selection) -> PoolScores:
-            if compress is None:
-                X, codes, weights = selection.of(split.pool)
-            else:  # rows that are not trusted have no weight in a mean
-                trusted = Rows(split.pool, selection.codes, selection.weights)
-                X, codes = compress(*trusted.totals(len(vectors)), split.pool.dtype)
-                weights = np.ones(len(X))
-            size = len(split.pool) if compress is None else len(X)
-            omega_ = seen.total / size if omega is None else omega
-            weights = mapped(np.multiply, weights, given=(omega_,))
-            self._take(seen.with_pseudo_labels(X, codes, weights, self.tol), split.pool.dtype)
+        def learn(selection: Selection, last: bool) -> PoolScores:
+            pool = Rows(split.pool, selection.codes, selection.weights)
+            if compress is not None:  # rows that are not trusted have no weight in a mean
+                means, codes = compress(*pool.totals(len(vectors)), split.pool.dtype)
+                pool = Rows(means, codes, np.ones(len(means)))
+            omega_ = seen.total / len(pool.X) if omega is None else omega
+            pool = pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega_,)))
+            self._take(seen.with_pseudo_labels(pool, self.tol, last), split.pool.dtype)
             return self._scored(split.pool, vectors, scale)
 
         start = self._scored(split.pool, vectors)
