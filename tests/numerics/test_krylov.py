@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.numerics.krylov import GROUP, SlowConvergence, Subspace, System
+from unseen.numerics.krylov import GROUP, Halves, SlowConvergence, Subspace, System
 
 
 def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
@@ -74,6 +74,33 @@ def test_an_operator_may_go_and_a_guess_may_come() -> None:
     space.replace(1, None)
     Z, _ = space.solve(R, system, 1e-9)
     np.testing.assert_allclose((M1 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_another_second_half_takes_up_the_first(known: bool) -> None:
+    """What rows make of the last solution is known; what they make of any other is computed."""
+    M, _, R = systems()
+    rows = np.random.default_rng(1).normal(size=(90, 120))
+    calls = []
+
+    def first(B: Any) -> Any:
+        calls.append(B.shape[1])
+        return rows @ B
+
+    def weighed(weights: Any) -> Halves:
+        return Halves(first, lambda P: rows.T @ (weights[:, None] * P))
+
+    weights, others = np.linspace(0, 1, 90), np.linspace(3, 1, 90)
+    system = System(np.array([1.0, 1.0, 40.0]))
+    space = Subspace([lambda B: M @ B, weighed(weights)], 120, 999, float)
+    near, _ = space.solve(R, system, 1e-6)
+    calls.clear()
+    space.renew(1, weighed(others), near if known else near + 1)
+    assert space.rank == R.shape[1]
+    assert calls == ([] if known else [R.shape[1]])
+    Z, _ = space.solve(R, system, 1e-9)
+    whole = M + rows.T @ (others[:, None] * rows) + 40 * np.eye(120)
+    np.testing.assert_allclose(whole @ Z, R, atol=1e-6)
 
 
 def test_blocks_are_as_narrow_as_what_is_asked_lets_them_be() -> None:

@@ -117,7 +117,9 @@ class StructuralProblem:
 
         A row of weight 0 is not trusted. Rounds before the ``last`` may be solved less exactly.
         """
-        if self._space is None or isinstance(rows.X, Chunks) or (rows.weights > 0).mean() < MOSTLY:
+        whole = self._space is not None and not isinstance(rows.X, Chunks)
+        gathered = not whole or (rows.weights > 0).mean() < MOSTLY
+        if gathered:
             rows = rows.trusted()
         pool, X, moments, metric, basis = self._coordinates(rows.X)
         C, mu = self._choice.C, self._choice.mu
@@ -145,7 +147,7 @@ class StructuralProblem:
             max_iter=max_iter,
             certified=last,
         )
-        if self._space is not None:  # before the next rows are gathered
+        if self._space is not None and gathered:  # before the next are
             self._space.without_pool()
         return self._finish(found, basis)
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from unseen.numerics.positive import joint_eigenvectors
 
 Array = npt.NDArray[Any]
-Operator = Callable[[Array], Array]
+Map = Callable[[Array], Array]
 
 TOLERANCE = 1e-4
 """Relative error at which a solution is taken, in the norm of its system."""
@@ -36,6 +36,20 @@ LEFT = 0.2
 
 GROUP = 8
 """Columns of a block come in groups: a product with 50 columns takes longer than one with 48."""
+
+LIES = 1e-3
+"""What is farther from the basis than this share of its length does not lie in it."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """An operator in two steps: what the first makes of the basis serves again with another second."""
+
+    first: Map
+    second: Map
+
+
+Operator = Map | Halves
 
 
 class SlowConvergence(Exception):
@@ -62,7 +76,7 @@ class Subspace:
 
     Parameters
     ----------
-    operators : sequence of callables, or None
+    operators : sequence of callables, halves or None
         Each takes an array of shape (p, b) to M times it; M is symmetric and positive semi-definite.
         None stands for zero, until it is replaced.
     width : int
@@ -87,6 +101,24 @@ class Subspace:
         """Put another operator, or none, in place of one; the basis begins anew."""
         self._kept[place] = self._images_of(operator)
         self.restart()
+
+    def renew(self, place: int, operator: Halves, near: Array) -> None:
+        """Put in place of halves others with the same first; begin with what is near, as in restart.
+
+        Where that lies in the basis, which solutions do, its images are known, and the first half too.
+        """
+        near = near.astype(self._dtype)
+        Q, kept = self._basis.taken, self._kept[place]
+        U = Q.T @ near
+        if kept is None or np.linalg.norm(near - Q @ U) > LIES * np.linalg.norm(near):
+            self.replace(place, operator)
+            return self.restart(near)
+        U = _orthonormal(_orthonormal(U))
+        self._basis.turn(U)
+        for images in self._kept:
+            if images is not None:
+                images.turn(U)
+        kept.renew(operator, self._basis.taken)
 
     def restart(self, near: Array | None = None) -> None:
         """Begin the basis anew, with the span of what should be near the next solutions, (p, k)."""
@@ -209,22 +241,56 @@ class _Columns:
         self.values[:, self.count : count] = B
         self.count = count
 
+    def turn(self, U: Array) -> None:
+        """Take combinations of the columns, no more than there are, in their place."""
+        turned = self.taken @ U
+        self.count = U.shape[1]
+        self.values[:, : self.count] = turned
+
 
 class _Images:
     """What an operator M makes of a basis Q: MQ, and QᵀMQ in double precision."""
 
     def __init__(self, operator: Operator, width: int, dtype: Any) -> None:
         self._operator = operator
+        self._half: _Columns | None = None
         self.columns = _Columns(width, dtype)
         self.form: Array = np.empty((0, 0))
 
     def forget(self) -> None:
+        self._half = None
         self.columns.count = 0
         self.form = np.empty((0, 0))
 
+    def turn(self, U: Array) -> None:
+        """Follow the basis when it is turned."""
+        for columns in (self.columns, self._half):
+            if columns is not None:
+                columns.turn(U)
+        self.form = U.T.astype(float) @ self.form @ U
+
+    def renew(self, operator: Halves, Q: Array) -> None:
+        """Take another second half."""
+        self._operator = operator
+        half = self._half
+        self.forget()
+        if half is None:
+            self.widen(Q, Q)
+        else:
+            self._half = half
+            self._add(operator.second(half.taken), Q)
+
     def widen(self, B: Array, Q: Array) -> None:
         """Take the image of B, the last columns of Q."""
-        image = np.asarray(self._operator(B))
+        if not isinstance(self._operator, Halves):
+            return self._add(self._operator(B), Q)
+        half = self._operator.first(B)
+        if self._half is None:
+            self._half = _Columns(len(half), half.dtype)
+        self._half.append(half)
+        self._add(self._operator.second(half), Q)
+
+    def _add(self, image: Array, Q: Array) -> None:
         self.columns.append(image)
         old, rank = len(self.form), Q.shape[1]
         new = (Q.T @ image).astype(float)
