@@ -28,7 +28,8 @@ def power_normalise(X: Array) -> Array:
     array([[ 0.6, -0.8],
            [ 0. ,  0. ]])
     """
-    rooted = np.sqrt(np.abs(X))
+    rooted = np.abs(X)
+    np.sqrt(rooted, out=rooted)
     np.copysign(rooted, X, out=rooted)
     length = np.sqrt(np.einsum("ij,ij->i", rooted, rooted))
     rooted /= np.where(length > 0, length, 1)[:, None]
