@@ -27,7 +27,7 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     C, mu = 2.0, 0.5
     metric = Sums.of(many, 6).metric(shrinkage)
     problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)), True)
-    problem.labelled_only(1e-6, 9999)  # as TASTE does: the start knows no metric
+    problem.labelled_only(1e-6, max_iter=9999)  # as TASTE does: the start knows no metric
     problem.measure(C, metric)
     found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
     solve = two_domains(

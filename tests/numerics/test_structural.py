@@ -166,3 +166,5 @@ def test_a_sample_tells_a_small_gap_and_no_more(noise: float, monkeypatch: pytes
     assert quick.n_iter == whole.n_iter
     np.testing.assert_array_equal(quick.compatibility, whole.compatibility)
     assert (max(looked) < 9000) == (whole.n_iter == 0) == (noise < 1)
+    assert whole.certified
+    assert noise > 1 or not quick.certified

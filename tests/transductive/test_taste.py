@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 
 from toys import Toy, make_toy
 from unseen import ASTE, ESZSL, TASTE, AdaptationWarning, FastTraining, PrototypeRidge, SelfPaced
+from unseen.numerics import structural
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
 from unseen.numerics.transport import estimate_prior
 from unseen.transductive import AgreementSelection, BalancedSelection, ThresholdSelection
+from unseen.transductive.selection import Selection
 
 
 def test_threshold_is_equation_16() -> None:
@@ -178,3 +182,23 @@ def test_rounds_are_exact_once_the_last_share_is_reached(
     model = TASTE(toy.semantics, selection=BalancedSelection()).fit(*toy.transductive())
     assert told == [round.threshold == 1 for round in model.history_]
     assert told[:4] == [False, False, False, True]
+
+
+class Nothing:
+    """A strategy that trusts no row."""
+
+    shares = (0.5, 1.0)
+
+    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+        return Selection(embedding.argmax(axis=1), np.zeros(len(embedding)), share)
+
+
+def test_a_gap_of_a_sample_is_not_given_as_a_certificate(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start may be judged by a sample when rounds follow; here none of them learns anything."""
+    monkeypatch.setattr(structural, "FEWEST", 10)
+    model = TASTE(toy.semantics, C=1.0, mu=0.1, selection=Nothing(), tol=1.0).fit(*toy.transductive())
+    assert [round.selected for round in model.history_][:2] == [0, 0]
+    assert np.isnan(model.duality_gap_)
+    assert np.isnan(model.relative_gap_)

@@ -92,8 +92,8 @@ class StructuralProblem:
         """The number of labelled rows, or their weight."""
         return float(self._choice.sums.counts.sum())
 
-    def labelled_only(self, tol: float, max_iter: int = 100) -> StructuralSolution:
-        """Solve ASTE."""
+    def labelled_only(self, tol: float, last: bool = True, max_iter: int = 100) -> StructuralSolution:
+        """Solve ASTE; its gap is certified unless rounds follow."""
         nothing = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
         X, moments, metric, basis = self._coordinates(nothing)[1:]
         G = Ridge(moments, self._choice.C, metric)
@@ -107,6 +107,7 @@ class StructuralProblem:
             labels=self._labels if basis is None else None,
             tol=tol,
             max_iter=max_iter,
+            certified=last,
         )
         return self._finish(found, basis)
 

@@ -37,6 +37,9 @@ LEFT = 0.2
 GROUP = 8
 """Columns of a block come in groups: a product with 50 columns takes longer than one with 48."""
 
+OVERLAP = 0.1
+"""A block with less of the basis in it is orthogonal to rounding once that is taken away."""
+
 LIES = 1e-3
 """What is farther from the basis than this share of its length does not lie in it."""
 
@@ -212,9 +215,12 @@ class Subspace:
 
     def _widen(self, B: Array) -> None:
         """Add the span of B to the basis, and take its images."""
-        Q = self._basis.taken
+        Q, B = self._basis.taken, _orthonormal(B)
         for _ in range(2):  # twice is enough for orthogonality to rounding
-            B = _orthonormal(B - Q @ (Q.T @ B))
+            inside = Q.T @ B
+            B = _orthonormal(B - Q @ inside)
+            if np.abs(inside).max(initial=0.0) < OVERLAP:
+                break
         self._basis.append(B)
         for kept in self._kept:
             if kept is not None:

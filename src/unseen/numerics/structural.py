@@ -58,6 +58,8 @@ class StructuralSolution:
     objective: float
     gap: float
     n_iter: int
+    certified: bool = True
+    """Whether the gap is that of all rows, or told from a sample."""
 
     @property
     def relative_gap(self) -> float:
@@ -197,7 +199,7 @@ def frank_wolfe(
         gap = max(float(np.vdot(direction, W)), 0.0)
         # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
         objective = constant - 0.5 * float(np.vdot(right, V)) + gap
-        return direction, StructuralSolution(V, alpha, objective, gap, step)
+        return direction, StructuralSolution(V, alpha, objective, gap, step, every == 1)
 
     for step in range(max_iter + 1):
         if sample is not None:

@@ -74,7 +74,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     inductive_ : array of shape (p, q)
         V before the first round.
     duality_gap_, relative_gap_ : float
-        The certificate of the last round, for its pseudo-labels.
+        The certificate of the last round, for its pseudo-labels; NaN if that round trusted no row.
     C_, mu_ : float
     judgement_ : Judgement or None
         What spoke for or against learning from the pool.
@@ -120,10 +120,11 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Any:
         strategy = strategy_of(self.selection, type(self).__name__)
-        seen = self._start(split, vectors, compress)
-        if not len(split.pool):
+        rounds = len(split.pool) > 0 and not self._leaves_alone(split, candidates, vectors)
+        seen = self._start(split, vectors, compress, rounds)
+        if not rounds:
             self.history_ = []
-            return np.zeros(0, dtype=np.intp)
+            return never(split.pool)
         omega = self._number("pool_weight")
 
         def learn(selection: Selection, last: bool) -> PoolScores:
@@ -138,27 +139,26 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
         start = self._scored(split.pool, vectors)
         scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
-        if self._leaves_alone(split, candidates, vectors):
-            self.history_ = []
-            return never(split.pool)
         self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
         return first_round
 
-    def _start(self, split: Split, vectors: Array, compress: Compress | None) -> StructuralProblem:
-        """Solve ASTE on the labelled rows; return the problem of the rounds."""
+    def _start(
+        self, split: Split, vectors: Array, compress: Compress | None, rounds: bool
+    ) -> StructuralProblem:
+        """Solve ASTE on the labelled rows; return the problem of the rounds, if any will follow."""
         own, rows, held, full = self._seen_vectors(), split.rows, None, None
         if compress is not None:  # one pass for the means and for the covariance
             full = Sums.of(rows, len(own))
             held, rows = rows, Rows(*compress(full.labels, full.counts, rows.X.dtype))
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
-        problem = StructuralProblem(rows, own.T, vectors.T, choice, len(split.pool) > 0)
-        self._take(problem.labelled_only(self.tol), split.rows.X.dtype)
+        problem = StructuralProblem(rows, own.T, vectors.T, choice, rounds)
+        self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)
         self.C_, self.mu_ = choice.C, choice.mu
         shrinkage = self._shrinkage()
-        if not len(split.pool) or (shrinkage is None and C is not None):
+        if not rounds or (shrinkage is None and C is not None):
             return problem
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * choice.sums.scale
@@ -171,7 +171,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def _take(self, solution: StructuralSolution, dtype: Any) -> None:
         self.compatibility_ = solution.compatibility.astype(dtype)
         self.objective_ = solution.objective
-        self.duality_gap_, self.relative_gap_ = solution.gap, solution.relative_gap
+        gaps = (solution.gap, solution.relative_gap) if solution.certified else (np.nan, np.nan)
+        self.duality_gap_, self.relative_gap_ = gaps
 
     def _shrinkage(self) -> float | None:
         value = self.shrinkage
