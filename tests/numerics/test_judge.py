@@ -39,6 +39,16 @@ def test_the_first_directions_hold_what_rows_have_most_of(monkeypatch: pytest.Mo
     assert np.square(X @ basis).sum() >= 0.999 * np.square(best).sum()
 
 
+@pytest.mark.parametrize("distinct", [1, 30])
+def test_directions_that_rows_do_not_have_are_made_up(distinct: int) -> None:
+    """Rows that repeat have fewer directions than are asked for."""
+    random = np.random.default_rng(0)
+    X = np.tile(random.normal(size=(distinct, 300)), (600 // distinct, 1)).astype(np.float32)
+    basis = judge.first_directions(X)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(judge.COLUMNS), atol=1e-5)
+    np.testing.assert_allclose(X @ basis @ basis.T, X, atol=1e-3)
+
+
 def test_judging_leaves_the_rows_as_they_were() -> None:
     random = np.random.default_rng(1)
     X, codes = random.random((90, FEWEST_FEATURES)), np.repeat(np.arange(15), 6)
