@@ -151,8 +151,8 @@ def test_pseudo_labels_enter_as_stated() -> None:
 def test_a_sample_tells_a_small_gap_and_no_more(noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few errors: no pass over all rows is made. Many: the steps are those of all rows."""
     random = np.random.default_rng(0)
-    A, codes = random.normal(size=(8, 6)), random.integers(6, size=9000)
-    X = A[:, codes].T + noise * random.normal(size=(9000, 8))
+    A, codes = random.normal(size=(8, 6)), random.integers(6, size=20_000)
+    X = A[:, codes].T + noise * random.normal(size=(20_000, 8))
     solve = one_domain(Ridge(Moments(X), 1.0), semantic_ridge(A, 0.1))
     whole = frank_wolfe(X, codes, A, solve, tol=1e-2)
     looked: list[int] = []
@@ -165,6 +165,6 @@ def test_a_sample_tells_a_small_gap_and_no_more(noise: float, monkeypatch: pytes
     quick = frank_wolfe(X, codes, A, solve, tol=1e-2, certified=False)
     assert quick.n_iter == whole.n_iter
     np.testing.assert_array_equal(quick.compatibility, whole.compatibility)
-    assert (max(looked) < 9000) == (whole.n_iter == 0) == (noise < 1)
+    assert (max(looked) < 20_000) == (whole.n_iter == 0) == (noise < 1)
     assert whole.certified
     assert noise > 1 or not quick.certified

@@ -36,8 +36,10 @@ Array = npt.NDArray[Any]
 ROUND_ERROR = 3e-4
 """Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it."""
 
-ROUGH_ERROR = 3e-3
-"""The same for rounds before the last, which decide only what rows are trusted next."""
+ROUGH_ERROR = 1.5e-3
+"""The same for rounds before the last, which decide only what rows are trusted next. In 24 fits to
+simulated pools of 618 rows all were trusted in the same round as with exact solutions; with 3e-3, 23 of
+the rows were not."""
 
 MOSTLY = 0.5
 """A pool of which this share is trusted is not gathered: rows without weight cost less than a copy."""

@@ -130,7 +130,7 @@ class Subspace:
             if kept is not None:
                 kept.forget()
         if near is not None:
-            self._widen(near.astype(self._dtype))
+            self._widen(_orthonormal(near.astype(self._dtype)))
 
     def solve(
         self, R: Array, system: System, tol: float = TOLERANCE, least: float = 0.0
@@ -164,7 +164,7 @@ class Subspace:
         if not (kappa[-1] > 0).all():
             raise SlowConvergence
         if not self.rank:
-            self._widen(R)
+            self._widen(_orthonormal(R))
         errors: list[float] = []
         while True:
             Z, residual = self._galerkin(R, system, kappa)
@@ -214,8 +214,8 @@ class Subspace:
         return total
 
     def _widen(self, B: Array) -> None:
-        """Add the span of B to the basis, and take its images."""
-        Q, B = self._basis.taken, _orthonormal(B)
+        """Add the span of B, nearly orthonormal, to the basis, and take its images."""
+        Q = self._basis.taken
         for _ in range(2):  # twice is enough for orthogonality to rounding
             inside = Q.T @ B
             B = _orthonormal(B - Q @ inside)
@@ -323,7 +323,8 @@ def _leading(B: Array, left: float) -> Array:
     count = int((lengths > left * lengths[-1]).sum())
     if count > GROUP:
         count -= count % GROUP
-    return np.asarray(B @ vectors[:, -count:].astype(B.dtype))
+    directions = vectors[:, -count:] / np.sqrt(values[-count:])
+    return np.asarray(B @ directions.astype(B.dtype))
 
 
 def _blocks_to_go(errors: list[float], tol: float) -> float:

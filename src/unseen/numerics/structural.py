@@ -40,7 +40,7 @@ Array = npt.NDArray[Any]
 FEW = 512
 """Rows of a matrix in single precision that are taken to double at a time."""
 
-EVERY = 7
+EVERY = 16
 """One row in so many is a sample, from which a duality gap that is small is told to be so."""
 
 FEWEST = 1000
