@@ -150,7 +150,7 @@ class StructuralProblem:
             max_iter=max_iter,
             certified=last,
         )
-        if self._space is not None and gathered:  # before the next are
+        if self._space is not None and gathered:  # these rows go before the next are gathered
             self._space.without_pool()
         return self._finish(found, basis)
 

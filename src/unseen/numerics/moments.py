@@ -92,7 +92,7 @@ class Moments:
 
     @property
     def halves(self) -> Halves:
-        """The product with the rows, then that with what they are transposed; weights enter there."""
+        """The product with the rows, then the one with their transpose, where weights enter."""
         X, weights = self._X, self._weights
 
         def back(image: Array) -> Array:
