@@ -46,7 +46,10 @@ OPERATIONS = [
 
 @pytest.fixture(scope="module")
 def description(served):
-    found = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
+    # A body that breaks the description may be too large, too: 413 refuses it as well as 422.
+    refused = {"negative_data_rejection": {"expected-statuses": ["4xx"]}}
+    config = schemathesis.Config.from_dict({"checks": refused})
+    found = schemathesis.openapi.from_url(f"{served.url}/openapi.json", config=config)
     operations = {(o.ok().method.upper(), o.ok().path): o.ok() for o in found.get_all_operations()}
     assert list(operations) == OPERATIONS
     return operations
