@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -93,27 +93,24 @@ class Moments:
     @property
     def halves(self) -> Halves:
         """The product with the rows, then the one with their transpose, where weights enter."""
-        X, weights = self._X, self._weights
-
-        def back(image: Array) -> Array:
-            if weights is not None:
-                image = image * weights[:, None].astype(image.dtype, copy=False)
-            return np.asarray((image.T @ X).T)
-
-        return Halves(X.__matmul__, back)
+        return Halves(self._X.__matmul__, partial(_back, self._X, self._weights))
 
     def __matmul__(self, B: Array) -> Array:
         """Return the product with B (p, b): one pass over the rows where the matrix is not there."""
         if self.formed:
             return np.asarray(self.dense @ B)
-        total = np.zeros(B.shape[::-1], dtype=B.dtype)
+        total = np.zeros(B.shape, dtype=B.dtype, order="F")
         for rows in blocks(len(self._X), CACHED):
             X = self._X[rows]
-            image = X @ B
-            if self._weights is not None:
-                image *= self._weights[rows, None].astype(image.dtype, copy=False)
-            total += image.T @ X  # a tenth quicker than X.T @ image
-        return total.T
+            total += _back(X, None if self._weights is None else self._weights[rows], X @ B)
+        return total
+
+
+def _back(X: Array, weights: Array | None, image: Array) -> Array:
+    """Return Xᵀ diag(weights) image; the product is a tenth quicker this way round."""
+    if weights is not None:
+        image = image * weights[:, None].astype(image.dtype, copy=False)
+    return np.asarray((image.T @ X).T)
 
 
 def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments, Array, Array]:
