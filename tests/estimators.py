@@ -71,7 +71,6 @@ ESTIMATORS: list[Any] = [
     FastTraining(SJE(random_state=0)),
     SelfPaced(FastTraining(ESZSL())),
     SelfPacedPrototypes(random_state=0),
-    FastTraining(SelfPacedPrototypes(random_state=0)),
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
     WDVSc(),

@@ -69,6 +69,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _write_file: ClassVar[Callable[[Any, str | PathLike[str]], None]]
     """Set by :mod:`unseen.persistence`: estimators know no files."""
+    takes_class_means: ClassVar[bool] = True
+    """Whether :class:`~unseen.FastTraining` may give it class means in place of rows."""
 
     seen_classes_: Array
     n_features_in_: int

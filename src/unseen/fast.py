@@ -16,7 +16,7 @@ from unseen.numerics.chunks import chunked, summed
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive.base import TransductiveClassifier, methods_with
 
 Array = npt.NDArray[Any]
 
@@ -25,11 +25,12 @@ JUDGED = 30
 
 
 class FastTraining(ZeroShotClassifier):
-    """The paper's FT strategy around any estimator: one training row a class, its mean.
+    """The paper's FT strategy around an estimator: one training row a class, its mean.
 
     An inductive estimator is fitted on the means of the labelled rows. A transductive one replaces its
     labelled rows, and in every round its trusted rows, by their means: that is Fast-TASTE, and it also
-    keeps large classes from outweighing small ones.
+    keeps large classes from outweighing small ones. Of the transductive estimators, TASTE and
+    SelfPaced can (``takes_class_means``); around any other, ``fit`` raises a ValueError.
 
     Y. Yu, Z. Ji, J. Guo and Y. Pang, "Transductive zero-shot learning with adaptive structural
     embedding", Section IV. Deviation: the paper starts Fast-SJE and Fast-ASTE from ESZSL's solution to
@@ -75,6 +76,7 @@ class FastTraining(ZeroShotClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from class means; unlabelled rows as in ``estimator``."""
+        self._check_estimator()
         read, codes, weights = self._read(X, y, sample_weight)
         if not isinstance(wrapped(self), TransductiveClassifier):
             self._fit(labelled_rows(read, codes, weights), self._seen_vectors())
@@ -89,9 +91,6 @@ class FastTraining(ZeroShotClassifier):
             return patterns, own
 
         model._fit_read(read, codes, weights, compress)
-        if not found:  # a model that learns from all rows as they are
-            rows = labelled_rows(read, codes, weights)
-            compress(*rows.totals(len(self.seen_classes_)), rows.X.dtype)
         self.patterns_ = found[0]
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
@@ -119,9 +118,18 @@ class FastTraining(ZeroShotClassifier):
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         """Learn from rows that another estimator has read."""
+        self._check_estimator()
         self.patterns_, own = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
         patterns = Rows(self.patterns_, own)
         self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
+
+    def _check_estimator(self) -> None:
+        if not wrapped(self).takes_class_means:
+            raise ValueError(
+                f"{type(wrapped(self)).__name__} learns from all rows and cannot be given class means "
+                "in their place, so it has no fast form. Fit it without FastTraining, or wrap an "
+                f"inductive estimator or one of {', '.join(methods_with('takes_class_means'))}."
+            )
 
     def _clone(self) -> Any:
         semantics, candidates = self._parameters()

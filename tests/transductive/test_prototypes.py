@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from toys import Toy, make_toy
-from unseen import FastTraining
 from unseen.datasets import load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
 from unseen.transductive import SelfPacedPrototypes, WithinClassWhitening
@@ -235,8 +234,6 @@ def test_it_composes(toy: Toy) -> None:
     true = toy.y[toy.unseen]
     piped = make_pipeline(WithinClassWhitening(), SelfPacedPrototypes(toy.semantics)).fit(X, y)
     assert per_class(piped.predict(toy.X[toy.unseen]), true) > 0.9
-    fast = FastTraining(SelfPacedPrototypes(toy.semantics)).fit(X, y)
-    assert per_class(fast.predict(toy.X[toy.unseen]), true) > 0.9
 
 
 @pytest.mark.parametrize(

@@ -88,12 +88,13 @@ def _methods() -> dict[str, Method]:
     flagship = getattr(transductive, "SelfPacedPrototypes", None)
     if flagship is not None:
         plain.append(Method("SelfPacedPrototypes", "SelfPacedPrototypes", flagship, True))
+    slow = plain + others
     fast = [
         Method(f"Fast-{m.name}", f"Fast-{m.paper}", _fast(m.build), m.transductive)
-        for m in plain
-        if m.name != "SelfPacedPrototypes"
+        for m in slow
+        if getattr(m.build, "takes_class_means", False)
     ]
-    return {m.name: m for m in plain + others + fast}
+    return {m.name: m for m in slow + fast}
 
 
 def _fast(build: Callable[[object], Any]) -> Callable[[object], Any]:

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,9 @@ class TransductiveClassifier(ZeroShotClassifier):
     labelled_round_ : array of shape (N,)
         The round that first trusted a row's pseudo-label: 0 for a given label, -1 for never.
     """
+
+    takes_class_means: ClassVar[bool] = False
+    """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
     transduction_: Any
     judgement_: Judgement | None
@@ -159,6 +162,18 @@ class TransductiveClassifier(ZeroShotClassifier):
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
+
+
+def methods_with(attribute: str) -> list[str]:
+    """Return the names of the library's transductive methods whose class attribute is true."""
+    found: set[str] = set()
+    waiting = [TransductiveClassifier]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if getattr(cls, attribute) and cls.__module__.startswith("unseen."):
+            found.add(cls.__name__)
+    return sorted(found)
 
 
 def _labels(

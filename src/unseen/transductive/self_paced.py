@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,7 @@ class SelfPaced(TransductiveClassifier):
     """
 
     estimator_: ZeroShotClassifier
+    takes_class_means: ClassVar[bool] = True
 
     def __init__(
         self,

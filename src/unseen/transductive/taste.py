@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     objective_: float
     C_: float
     mu_: float
+    takes_class_means: ClassVar[bool] = True
 
     def __init__(
         self,
