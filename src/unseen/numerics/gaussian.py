@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.known import NOTHING_KNOWN, Known
+
 Array = npt.NDArray[Any]
 
 TRUSTED = 0.5
@@ -113,15 +115,21 @@ class Assignment:
     """The part of F that is not the tie."""
 
 
-def assign(S: Array, shares: Array | None, offsets: Array | None = None) -> Assignment:
+def assign(
+    S: Array, shares: Array | None, offsets: Array | None = None, known: Known = NOTHING_KNOWN
+) -> Assignment:
     """Minimise F over Q: the softmax of the scores, scaled to the class shares if they are given.
+
+    Q is held at one-hot for known rows: no other class is open to them.
 
     The energy is the value of the dual, −Σₙ log Σₖ exp(Sₙₖ + bₖ) + N Σₖ πₖbₖ: it equals the energy of
     Q when Sinkhorn's iteration has converged, and errs to second order before.
     """
     N, L = S.shape
+    S = known.clamp_scores(S)
     top = S.max(axis=1, keepdims=True)
     E = np.exp(np.maximum(S - top, -60))  # no denormal numbers: they slow products tenfold
+    E = known.clamp_probabilities(E)
     v = np.ones(L, dtype=S.dtype) if offsets is None else np.exp(offsets).astype(S.dtype)
     if shares is not None:
         v = _sinkhorn(E, v, N * shares)
@@ -183,6 +191,7 @@ def adapt(
     tol: float = 2e-3,
     on_round: Callable[[int, Array], None] | None = None,
     learn_shares: bool = False,
+    known: Known = NOTHING_KNOWN,
 ) -> Adaptation:
     """Descend on F by turns over μ (and π) and Q; a round that does not lower F is not taken.
 
@@ -200,11 +209,13 @@ def adapt(
         Called with the number of each round taken, 0 for the start, and its soft labels.
     learn_shares : bool
         Learn the class shares instead; they start equal.
+    known : Known
+        Rows whose soft label is held at their class, in the start and in every round.
     """
     L = len(prior.prototypes)
     pi: Array | None = np.full(L, 1 / L) if learn_shares else shares
     means = prior.prototypes
-    state = assign(scores(Z, means), shares)
+    state = assign(scores(Z, means), shares, None, known)
     steps = [_step(state.energy, state.Q, 0.0)]
     if on_round is not None:
         on_round(0, state.Q)
@@ -212,9 +223,9 @@ def adapt(
         moved = prior.means(state.Q, Z)
         counted = counted_shares(state.Q) if learn_shares else None
         if counted is None:
-            new = assign(scores(Z, moved), shares, state.offsets)
+            new = assign(scores(Z, moved), shares, state.offsets, known)
         else:
-            new = _weigh(scores(Z, moved), counted)
+            new = _weigh(scores(Z, moved), counted, known)
         objective = new.energy + prior.energy(moved)
         if not objective < steps[-1].objective:
             break
@@ -229,10 +240,10 @@ def adapt(
     return Adaptation(means, state, steps, pi)
 
 
-def _weigh(S: Array, pi: Array) -> Assignment:
+def _weigh(S: Array, pi: Array, known: Known) -> Assignment:
     """Minimise F over Q for learned shares; the energy holds the terms in π, too."""
     b = np.log(len(pi) * pi)
-    found = assign(S + b.astype(S.dtype), None)
+    found = assign(S + b.astype(S.dtype), None, None, known)
     return Assignment(found.Q, b, found.energy - SMOOTHING * len(S) / len(pi) * float(b.sum()))
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from unseen.numerics.best import best_of_each_class
 from unseen.numerics.chunks import Chunks, argmax, kept, mapped
 from unseen.numerics.folds import Rows
+from unseen.numerics.known import Known
 from unseen.numerics.losses import pseudo_label_loss
 from unseen.numerics.rows import Codes, class_weights
 from unseen.numerics.transport import balance, estimate_prior
@@ -43,6 +44,23 @@ class Selection:
     def of(self, pool: Any) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).trusted()
+
+    def with_known(self, known: Known) -> Selection:
+        """Return the selection with every known row in it, under its known class.
+
+        A known row that the strategy did not select has the mean weight of the rows that it did select
+        in that class, or 1 if there are none.
+        """
+        if not len(known):
+            return self
+        trusted, classes = self.weights > 0, max(self.codes.max(), known.places.max()) + 1
+        sizes = np.bincount(self.codes[trusted], minlength=classes)
+        totals = np.bincount(self.codes[trusted], self.weights[trusted], classes)
+        mean = np.where(sizes > 0, totals / np.maximum(sizes, 1), 1.0)
+        codes, weights = known.clamp_labels(self.codes), np.array(self.weights, dtype=float)
+        missed = known.rows[~trusted[known.rows] | (self.codes[known.rows] != known.places)]
+        weights[missed] = mean[codes[missed]]
+        return Selection(codes, weights, self.threshold)
 
 
 @runtime_checkable
