@@ -1,9 +1,9 @@
 """What a few corrected labels do to the other rows: the figures of docs/guide/studio.md.
 
 Ten printed letters are held out as if nobody had labelled them, six times. A method labels them; some
-of its mistakes are put right; it learns again, with the corrected rows known in the pool (``watching``)
-or handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody corrected. No
-digit and no class that is unseen in the embedded data is used.
+of its mistakes are put right; it learns again, with the corrected rows known in the pool (``fit(X, y,
+known=...)``) or handed to ``fit`` as labelled rows. Accuracy is per class, on the rows that nobody
+corrected. No digit and no class that is unseen in the embedded data is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from unseen import TASTE, SelfPacedPrototypes
 from unseen.datasets import load_letters_to_digits
 from unseen.exceptions import AdaptationWarning
 from unseen.metrics import per_class_accuracy
-from unseen.transductive.watching import watching
 
 DRAWS, HELD_OUT = 6, 10
 
@@ -38,8 +37,7 @@ def trial(method: type, corrections: int, seed: int) -> list[float]:
     rest = pool.copy()
     rest[fixed] = False
     place = {row: number for number, row in enumerate(np.flatnonzero(pool))}
-    with watching(lambda *_: None, {place[row]: held.index(y[row]) for row in fixed}):
-        known = model.fit(X, labels).predict(X)
+    known = model.fit(X, labels, known={place[row]: y[row] for row in fixed}).predict(X)
     labels[fixed] = y[fixed]
     labelled = model.fit(X, labels).predict(X)
     return [per_class_accuracy(y[rest], found[rest]) for found in (first, known, labelled)]

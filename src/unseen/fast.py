@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
 from unseen.transductive.base import TransductiveClassifier, methods_with
+from unseen.transductive.rounds import Observer
 
 Array = npt.NDArray[Any]
 
@@ -74,11 +75,29 @@ class FastTraining(ZeroShotClassifier):
         super().__init__(semantics, candidates)
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from class means; unlabelled rows as in ``estimator``."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        known: Mapping[int, Any] | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
+        """Learn from class means.
+
+        Unlabelled rows, ``known`` and ``observer`` are as in the ``fit`` of a transductive estimator;
+        around an inductive one, both must be left out.
+        """
         self._check_estimator()
+        transductive = isinstance(wrapped(self), TransductiveClassifier)
+        if not transductive and (known is not None or observer is not None):
+            raise ValueError(
+                f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it takes "
+                "neither 'known' nor 'observer'. Leave them out, or wrap a transductive estimator."
+            )
         read, codes, weights = self._read(X, y, sample_weight)
-        if not isinstance(wrapped(self), TransductiveClassifier):
+        if not transductive:
             self._fit(labelled_rows(read, codes, weights), self._seen_vectors())
             return self
         model = self._clone()
@@ -90,7 +109,7 @@ class FastTraining(ZeroShotClassifier):
             found.append(patterns)
             return patterns, own
 
-        model._fit_read(read, codes, weights, compress)
+        model._fit_read(read, codes, weights, compress, known, observer)
         self.patterns_ = found[0]
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
@@ -122,6 +141,11 @@ class FastTraining(ZeroShotClassifier):
         self.patterns_, own = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
         patterns = Rows(self.patterns_, own)
         self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
+
+    @property
+    def takes_known(self) -> bool:
+        """Whether ``fit`` learns from the ``known`` labels of rows of the pool."""
+        return bool(getattr(wrapped(self), "takes_known", False))
 
     def _check_estimator(self) -> None:
         if not wrapped(self).takes_class_means:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,8 +18,9 @@ from unseen.inputs import UNLABELLED, has_label, labelled_rows
 from unseen.numerics.chunks import Chunks, kept, mapped, marked, summed, taken
 from unseen.numerics.folds import Rows
 from unseen.numerics.judge import Judgement, judge
+from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.rows import Codes
-from unseen.transductive.rounds import PoolScores, Round
+from unseen.transductive.rounds import Observer, PoolScores, Round
 
 Array = npt.NDArray[Any]
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
@@ -37,6 +38,10 @@ class Split:
     """The unlabelled rows."""
     labelled: Any
     """Which rows of X are which."""
+    known: Known = NOTHING_KNOWN
+    """Rows of the pool whose class a person knows."""
+    observer: Observer | None = None
+    """Called with the pool's probabilities after every round."""
 
 
 class TransductiveClassifier(ZeroShotClassifier):
@@ -45,13 +50,15 @@ class TransductiveClassifier(ZeroShotClassifier):
     Attributes
     ----------
     transduction_ : array of N labels
-        The label of every row of X: as given, or as found.
+        The label of every row of X: as given, as known, or as found.
     history_ : list of Round
         One entry a self-paced round.
     labelled_round_ : array of shape (N,)
-        The round that first trusted a row's pseudo-label: 0 for a given label, -1 for never.
+        The round that first trusted a row's pseudo-label: 0 for a given or known label, -1 for never.
     """
 
+    takes_known: ClassVar[bool] = False
+    """Whether ``fit`` learns from the ``known`` labels of rows of the pool."""
     takes_class_means: ClassVar[bool] = False
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
@@ -60,7 +67,15 @@ class TransductiveClassifier(ZeroShotClassifier):
     history_: list[Round]
     labelled_round_: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        known: Mapping[int, Any] | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -70,24 +85,65 @@ class TransductiveClassifier(ZeroShotClassifier):
             -1 (integers) or None/NaN (any other) marks an unlabelled row.
         sample_weight : array of N numbers, optional
             Used for labelled rows.
+        known : mapping from row of the pool to class, optional
+            What a person knows of the pool, the unlabelled rows counted from 0 in the order of X. The
+            class is one of ``classes_``. A known row stays in the pool with that label, certain, and
+            counts in every round as one row. Given in y as a labelled row instead, it would be all that
+            is known of its class, in place of the class's semantics and of the pool.
+        observer : callable, optional
+            Called with the number of a round, 0 for the start, and a read-only copy of the pool's
+            probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
+            probabilities do not call it, nor need others where no round follows: with an empty pool, or
+            one that was left alone with a warning.
         """
-        return self._fit_read(*self._read(X, y, sample_weight), None)
+        return self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
 
     def _marks_unlabelled(self) -> bool:
         return True
 
-    def _fit_read(self, X: Any, codes: Any, weights: Any, compress: Compress | None) -> Self:
+    def _fit_read(
+        self,
+        X: Any,
+        codes: Any,
+        weights: Any,
+        compress: Compress | None,
+        known: Mapping[int, Any] | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
+        if isinstance(X, Chunks) and (known is not None or observer is not None):
+            raise ValueError(
+                f"{type(self).__name__}.fit takes 'known' and 'observer' with rows in memory only, and "
+                "X comes in chunks. Give np.asarray(X), or leave both out."
+            )
         labelled = kept(has_label(codes))
         unlabelled = marked(mapped(np.logical_not, labelled))
-        split = Split(labelled_rows(X, codes, weights), taken(X, unlabelled), labelled)
+        pool = taken(X, unlabelled)
         candidates, vectors = self._resolve()
+        certain = self._read_known(known, len(pool), candidates)
+        split = Split(labelled_rows(X, codes, weights), pool, labelled, certain, observer)
         first_round = self._fit_split(split, candidates, vectors, compress)
         if isinstance(X, Chunks):
             self._note_chunks(X, codes, unlabelled, candidates, vectors, first_round)
         else:
             self._note(split, candidates, vectors, first_round)
         return self
+
+    def _read_known(self, known: Mapping[int, Any] | None, rows: int, candidates: Array) -> Known:
+        """Check what is known of the pool; return rows and the places of their classes."""
+        if known is not None and not isinstance(known, Mapping):
+            raise ValueError(
+                f"The 'known' argument of {type(self).__name__}.fit must be a mapping from row of the "
+                f"pool to class. Got {type(known).__name__} instead."
+            )
+        if not known:
+            return NOTHING_KNOWN
+        if not self.takes_known:
+            raise ValueError(
+                f"{type(self).__name__} cannot learn from known rows of the pool. Leave 'known' out, "
+                f"or fit one of {', '.join(methods_with('takes_known'))}."
+            )
+        return Known.of(known, rows, candidates)
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         """Learn from labelled rows alone: an empty pool."""
@@ -107,8 +163,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         Only the default strategy is judged: whoever names another, or gives a prior, has decided.
         """
         self.judgement_ = None
-        known = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
-        if getattr(self, "selection", None) != "balanced" or known:
+        decided = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
+        if getattr(self, "selection", None) != "balanced" or decided:
             return False
         self.judgement_ = judge(split.rows, split.pool, self._seen_vectors(), vectors)
         if self.judgement_ is None or self.judgement_.adapt:
@@ -116,7 +172,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         warnings.warn(
             f"{type(self).__name__} left the pool alone, and its answer is the inductive one: "
             f"{self.judgement_.reason}. Name the classes that are in the pool with candidates=[...], "
-            "or give selection=BalancedSelection(prior=...) to adapt all the same.",
+            "or give selection=BalancedSelection(prior=...) to adapt all the same."
+            + (" Known rows keep their labels, and teach nothing." if len(split.known) else ""),
             AdaptationWarning,
             stacklevel=6,
         )
@@ -138,10 +195,13 @@ class TransductiveClassifier(ZeroShotClassifier):
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
         if len(split.pool):
-            labels[~split.labelled] = candidates[self._scores(split.pool, vectors).argmax(axis=1)]
+            codes = self._scores(split.pool, vectors).argmax(axis=1)
+            labels[~split.labelled] = candidates[split.known.clamp_labels(codes)]
         self.transduction_ = labels
         self.labelled_round_ = np.zeros(len(labels), dtype=np.intp)
-        self.labelled_round_[~split.labelled] = np.where(first_round > 0, first_round, -1)
+        rounds = _or_never(first_round)
+        rounds[split.known.rows] = 0
+        self.labelled_round_[~split.labelled] = rounds
 
     def _note_chunks(
         self,

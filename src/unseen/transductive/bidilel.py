@@ -87,6 +87,7 @@ class BiDiLEL(PointClassifier):
     """
 
     stress_: float
+    takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
     _positive: ClassVar[tuple[str, ...]] = ("alpha",)
 
@@ -139,6 +140,7 @@ class BiDiLEL(PointClassifier):
             gap = problem.Z - points[labels].astype(problem.Z.dtype)
             distance = np.einsum("ij,ij->i", gap, gap)
             trusted = best_of_each_class(labels, -distance, self.trusted)
+            trusted[problem.known.rows] = True
             chosen = np.flatnonzero(trusted)
             sums = class_sums(problem.Z[chosen], labels[chosen], L).T
             counts = np.bincount(labels[chosen], minlength=L)

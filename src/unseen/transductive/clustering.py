@@ -67,6 +67,7 @@ class SemiSupervisedClustering(PointClassifier):
     np.str_('fox')
     """
 
+    takes_known: ClassVar[bool] = True
     _positive: ClassVar[tuple[str, ...]] = ("pool_weight", "ridge")
 
     def __init__(

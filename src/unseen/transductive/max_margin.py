@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     """
 
     inductive_: Array
+    takes_known: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -151,7 +152,9 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
 
         start = self._scored(pool, vectors)
         scale = self.temperature_ / spread(start[0])
-        self.history_, first_round = run_rounds(_probabilities(start), learn, strategy)
+        self.history_, first_round = run_rounds(
+            _probabilities(start), learn, strategy, known=split.known, observer=split.observer
+        )
         return np.asarray(first_round)
 
     def _gathered(self, *parts: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.gaussian import scores
+from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.predicted import fit_predictor
 from unseen.numerics.prototypes import PrototypeMap
 from unseen.numerics.rows import Codes, blocks
@@ -40,13 +41,15 @@ class PoolProblem:
     """(K, d)."""
     seen_counts: Array
     seen_vectors: Array
+    known: Known = NOTHING_KNOWN
+    """Rows of the pool whose class is known."""
 
     def labels(self, points: Array) -> Codes:
-        """Return the candidate with the nearest point for each row of the pool."""
+        """Return the candidate with the nearest point for each row of the pool, or its known class."""
         found = np.empty(len(self.Z), dtype=np.intp)
         for rows in blocks(len(self.Z)):
             found[rows] = scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
-        return found
+        return np.asarray(self.known.clamp_labels(found))
 
 
 class PointClassifier(TransductiveClassifier):
@@ -55,7 +58,9 @@ class PointClassifier(TransductiveClassifier):
     The start is ridge regression from semantics to class means, its ridge by leaving each seen class
     out. A candidate with labelled rows keeps their mean. Classes that were no candidates at ``fit``
     have their own mean, or the point that the map predicts. A subclass writes ``_move`` and may
-    replace the space, the map and the start.
+    replace the space, the map and the start; it sets ``takes_known`` if its rounds use all labels of
+    ``PoolProblem.labels``, or clamp their own. No observer is called: the rounds have no calibrated
+    probabilities.
     """
 
     _space: Space
@@ -107,7 +112,9 @@ class PointClassifier(TransductiveClassifier):
             counts = statistics.counts
             del statistics  # p × p: the room is needed for the pool
             Z = self._space(split.pool)
-            problem = PoolProblem(Z, start, own < 0, vectors, self._seen_points, counts, seen)
+            problem = PoolProblem(
+                Z, start, own < 0, vectors, self._seen_points, counts, seen, split.known
+            )
             del Z
             self.points_ = self._move(problem).astype(X.dtype)
             del problem

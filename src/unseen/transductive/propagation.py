@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from unseen.numerics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
+from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.transport import balance
 from unseen.transductive.points import PointClassifier, PoolProblem
 
@@ -78,6 +79,7 @@ class PrototypePropagation(PointClassifier):
     """
 
     propagated_: Array
+    takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
 
     def __init__(
@@ -105,7 +107,7 @@ class PrototypePropagation(PointClassifier):
         rows = neighbour_graph(Z, self.neighbours)
         points, labels = problem.start, problem.labels(problem.start)
         for _ in range(self.rounds):
-            F = self._spread(rows, Z, points)
+            F = self._spread(rows, Z, points, problem.known)
             self.propagated_ = F
             moved = points.copy()
             taken = np.zeros_like(F)
@@ -119,7 +121,7 @@ class PrototypePropagation(PointClassifier):
                 break
         return points
 
-    def _spread(self, rows: sparse.csr_matrix, Z: Array, points: Array) -> Array:
+    def _spread(self, rows: sparse.csr_matrix, Z: Array, points: Array, known: Known) -> Array:
         """Return the propagated labels of the pool, rows summing to one."""
         M, L = len(Z), len(points)
         B = _edges(*neighbours(points, self.neighbours, Z), M)
@@ -127,7 +129,7 @@ class PrototypePropagation(PointClassifier):
         W = sparse.bmat([[rows, B.T], [B, None]], format="csr")
         Y = np.concatenate([np.zeros((M, L)), np.eye(L)])
         F = propagate(symmetric_walk(W), Y, self.alpha)[:M]
-        return balanced(F, self.balance)
+        return balanced(F, self.balance, known)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -146,17 +148,18 @@ def _edges(place: Array, weight: Array, columns: int) -> sparse.csr_matrix:
     return sparse.csr_matrix((values, (source, place.ravel())), shape=(len(place), columns))
 
 
-def balanced(F: Array, strength: float) -> Array:
+def balanced(F: Array, strength: float, known: Known = NOTHING_KNOWN) -> Array:
     """Return propagated labels with rows summing to one, classes leaning to equal mass.
 
-    A row that no label reached counts for all classes alike.
+    A row that no label reached counts for all classes alike; a known row counts for its class alone.
     """
     F = np.maximum(F, 0)
     total = F.sum(axis=1, keepdims=True)
     L = F.shape[1]
     P = np.where(total > 0, F / np.where(total > 0, total, 1), 1 / L)
-    log_p = np.log(np.maximum(P, 1e-12))
-    return np.asarray(np.exp(balance(log_p, np.full(L, 1 / L), strength)))
+    log_p = known.clamp_log_probabilities(np.log(np.maximum(P, 1e-12)))
+    found = np.exp(balance(log_p, np.full(L, 1 / L), strength))
+    return np.asarray(known.clamp_probabilities(found))
 
 
 def class_points(F: Array, Z: Array, points: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,7 @@ from unseen.numerics.space import to_be_powered
 from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier
 from unseen.transductive.places import Places, keys
-from unseen.transductive.rounds import Round
-from unseen.transductive.watching import show_round
+from unseen.transductive.rounds import Round, show_round
 
 Array = npt.NDArray[Any]
 
@@ -126,6 +125,7 @@ class SelfPacedPrototypes(TransductiveClassifier):
     rehearsal_: Rehearsal | None
     means_: Array
     start_objective_: float
+    takes_known: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -179,14 +179,14 @@ class SelfPacedPrototypes(TransductiveClassifier):
                 self.rounds,
                 self._seed(),
             )
-        first_round = self._adapt(Z, candidates, vectors, own)
+        first_round = self._adapt(split, Z, candidates, vectors, own)
         found = None if self.rehearsal_ is None else self.rehearsal_.temperature
         self._calibrate(split.rows, seen, found)
         if len(Z):
             self._diagnose(Z)
         return first_round
 
-    def _adapt(self, Z: Array, candidates: Array, vectors: Array, own: Array) -> Array:
+    def _adapt(self, split: Split, Z: Array, candidates: Array, vectors: Array, own: Array) -> Array:
         """Adapt to the pool; set the means, the offsets and ``history_``."""
         self._fitted_keys = keys(vectors)
         self.adaptation_ = "none"
@@ -207,11 +207,12 @@ class SelfPacedPrototypes(TransductiveClassifier):
         first_round = np.zeros(len(Z), dtype=np.intp)
 
         def note(number: int, Q: Array) -> None:
-            show_round(number, Q)
+            show_round(split.observer, number, Q)
             if number:
                 first_round[(first_round == 0) & (Q.max(axis=1) >= TRUSTED)] = number
 
-        found = adapt(Z, prior, shares if rounds else None, rounds, on_round=note, learn_shares=learn)
+        shares = shares if rounds else None
+        found = adapt(Z, prior, shares, rounds, on_round=note, learn_shares=learn, known=split.known)
         self._keep(found, prior, len(Z))
         return first_round
 

@@ -75,6 +75,7 @@ class RKT(PointClassifier):
     """
 
     relations_: Array
+    takes_known: ClassVar[bool] = True
     _positive: ClassVar[tuple[str, ...]] = ("penalty", "virtual")
 
     def __init__(
@@ -115,7 +116,8 @@ class RKT(PointClassifier):
         shares = strategy.shares + (1.0,) * max(0, self.rounds - len(strategy.shares))
         for share in shares[: self.rounds]:
             S = scores(problem.Z, points.astype(problem.Z.dtype)).astype(float)
-            found = strategy.select(S, log_softmax(S, axis=1), share)
+            log_p = problem.known.clamp_log_probabilities(log_softmax(S, axis=1))
+            found = strategy.select(S, log_p, share).with_known(problem.known)
             chosen, codes = found.chosen, found.codes[found.chosen]
             sums = class_sums(problem.Z[chosen], codes, L).T
             counts = np.bincount(codes, minlength=L)[:, None]
@@ -124,7 +126,8 @@ class RKT(PointClassifier):
             points = points.copy()
             points[free] = moved[free]
             before, labels = labels, problem.labels(points)
-            self._note_round(before, labels, found.weights > 0, float(-S.max(axis=1).mean()))
+            loss = float(-S[np.arange(len(S)), before].mean())
+            self._note_round(before, labels, found.weights > 0, loss)
             if share == 1.0 and (before == labels).all():
                 break
         return points

@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.chunks import Chunks, argmax, kept, mapped, summed
+from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.losses import pseudo_label_loss
 from unseen.numerics.rows import Codes
 from unseen.transductive.selection import Selection, SelectionStrategy
-from unseen.transductive.watching import corrected, show_round
 
 Array = npt.NDArray[Any]
 PoolScores = tuple[Any, Any]
 """The label embedding g of the pool, and its calibrated log-probabilities; both (M, L)."""
 Learn = Callable[[Selection, bool], PoolScores]
+Observer = Callable[[int, Array], None]
+"""Called with the number of a round and the pool's probabilities after it."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,8 @@ def run_rounds(
     learn: Learn,
     strategy: SelectionStrategy,
     settle: int = 0,
+    known: Known = NOTHING_KNOWN,
+    observer: Observer | None = None,
 ) -> tuple[list[Round], Any]:
     """Run one round for each share of the strategy, then up to ``settle`` more at the last share.
 
@@ -58,6 +62,11 @@ def run_rounds(
     strategy : SelectionStrategy
     settle : int
         Rounds at the last share until no prediction changes.
+    known : Known
+        Rows of the pool whose class is known. Every round selects them with that class; the loss in
+        ``history`` compares the model's own embedding of them with it.
+    observer : callable, optional
+        Called with 0 for the start and the number of each round, and the probabilities of the pool.
 
     Returns
     -------
@@ -65,25 +74,26 @@ def run_rounds(
     first_round : array or chunks of shape (M,)
         The round in which each row was first selected; 0 for never.
     """
-    scores = corrected(*start)
-    _show(0, scores)
+    scores, clamped = start, _clamped(start, known)
+    _observe(observer, 0, clamped, known)
     history: list[Round] = []
     first_round = never(start[0])
     shares = strategy.shares + (strategy.shares[-1],) * settle
     for number, share in enumerate(shares, start=1):
-        selection = strategy.select(*scores, share)
-        before = kept(argmax(scores[0]))
+        selection = strategy.select(*clamped, share).with_known(known)
+        before = kept(argmax(clamped[0]))
         lost, counts = summed(_loss, scores[0], selection.codes, selection.weights)
         selected, covered, loss = int(counts.sum()), int((counts > 0).sum()), float("nan")
         if selected:
             loss = float(lost) / selected
             first_round = kept(mapped(_first, first_round, selection.weights, given=(number,)))
-            scores = corrected(*learn(selection, number >= len(strategy.shares)))
-        moved = float(summed(_moved, argmax(scores[0]), before)[0])
+            scores = learn(selection, number >= len(strategy.shares))
+            clamped = _clamped(scores, known)
+        moved = float(summed(_moved, argmax(clamped[0]), before)[0])
         changed = moved / len(before) if len(before) else 0.0
         history.append(Round(number, selection.threshold, selected, covered, loss, changed))
         logger.debug("self-paced round %s", history[-1])
-        _show(number, scores)
+        _observe(observer, number, clamped, known)
         if number > len(strategy.shares) and changed == 0:
             break
     return history, first_round
@@ -96,9 +106,23 @@ def never(pool: Any) -> Any:
     return np.zeros(len(pool), dtype=np.intp)
 
 
-def _show(number: int, scores: PoolScores) -> None:
-    if not isinstance(scores[1], Chunks):
-        show_round(number, np.exp(scores[1]))
+def show_round(observer: Observer | None, number: int, probabilities: Array) -> None:
+    """Call an observer, if there is one, with a read-only copy of the pool's probabilities."""
+    if observer is None:
+        return
+    shown = probabilities.copy()
+    shown.flags.writeable = False
+    observer(number, shown)
+
+
+def _observe(observer: Observer | None, number: int, clamped: PoolScores, known: Known) -> None:
+    if observer is not None:
+        show_round(observer, number, known.clamp_probabilities(np.exp(clamped[1])))
+
+
+def _clamped(scores: PoolScores, known: Known) -> PoolScores:
+    embedding, log_p = scores
+    return known.clamp_probabilities(embedding), known.clamp_log_probabilities(log_p)
 
 
 def _loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, Array]:

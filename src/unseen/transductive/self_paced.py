@@ -69,6 +69,7 @@ class SelfPaced(TransductiveClassifier):
     """
 
     estimator_: ZeroShotClassifier
+    takes_known: ClassVar[bool] = True
     takes_class_means: ClassVar[bool] = True
 
     def __init__(
@@ -107,7 +108,9 @@ class SelfPaced(TransductiveClassifier):
             self.history_ = []
             return never(split.pool)
         start = self._pool_scores(split.pool)
-        self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
+        self.history_, first_round = run_rounds(
+            start, learn, strategy, self.settle, split.known, split.observer
+        )
         return first_round
 
     def _teach(self, rows: Rows, classes: Array, candidates: Array, compress: Compress | None) -> None:

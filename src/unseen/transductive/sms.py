@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     inductive_: Array
     C_: float
     mu_: float
+    takes_known: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -139,7 +140,9 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             return self._scored(pool, vectors, scale)
 
-        self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
+        self.history_, first_round = run_rounds(
+            start, learn, strategy, self.settle, split.known, split.observer
+        )
         return np.asarray(first_round)
 
     def _chosen(self) -> dict[str, float]:

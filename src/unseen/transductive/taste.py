@@ -94,6 +94,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     objective_: float
     C_: float
     mu_: float
+    takes_known: ClassVar[bool] = True
     takes_class_means: ClassVar[bool] = True
 
     def __init__(
@@ -140,7 +141,9 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
         start = self._scored(split.pool, vectors)
         scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
-        self.history_, first_round = run_rounds(start, learn, strategy, self.settle)
+        self.history_, first_round = run_rounds(
+            start, learn, strategy, self.settle, split.known, split.observer
+        )
         return first_round
 
     def _start(

@@ -89,6 +89,7 @@ class TMVHLP(PointClassifier):
 
     propagated_: Array
     correlations_: Array
+    takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
     _positive: ClassVar[tuple[str, ...]] = ("power",)
 
@@ -132,7 +133,7 @@ class TMVHLP(PointClassifier):
                 np.concatenate([views[1], semantic]) @ W[1] - shift @ W[1],
             ]
             Y = np.concatenate([np.zeros((M, len(points))), np.eye(len(points))])
-            F = balanced(propagate(self._walk(nodes), Y, self.alpha)[:M], 0.9)
+            F = balanced(propagate(self._walk(nodes), Y, self.alpha)[:M], 0.9, problem.known)
             self.propagated_ = F
             taken = np.zeros_like(F)
             taken[np.arange(M), F.argmax(axis=1)] = 1

@@ -23,7 +23,7 @@ from unseen.metrics import per_class_accuracy
 from unseen.numerics.gaussian import TRUSTED
 from unseen.persistence import save
 from unseen.serving.studio.material import Material
-from unseen.transductive.watching import watching
+from unseen.transductive.rounds import Observer
 
 Array = npt.NDArray[Any]
 
@@ -138,9 +138,9 @@ def learn(
     name : str
         Of the method.
     corrections : mapping, optional
-        Row of the pool → the class that a person gave it. A method with rounds keeps these rows in the
-        pool, sure of their class. One without rounds learns from the pool as it was labelled before,
-        these rows put right.
+        Row of the pool → the class that a person gave it. A transductive method keeps these rows in
+        the pool, certain of their class, if it can learn from known rows. An inductive one learns from
+        the pool as it was labelled before, these rows put right.
     before : Outcome, optional
         What the corrections were made to.
     on_round : callable, optional
@@ -148,7 +148,6 @@ def learn(
     """
     known = dict(corrections or {})
     chosen, classes = method(name), list(material.candidates)
-    place = {label: i for i, label in enumerate(classes)}
     history: list[Snapshot] = []
 
     def note(number: int, probabilities: Array) -> None:
@@ -161,8 +160,7 @@ def learn(
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
         warnings.simplefilter("always", AdaptationWarning)
-        with watching(note, {row: place[label] for row, label in known.items()}):
-            model.fit(X, y)
+        model.fit(X, y, **(_watched(model, known, note) if chosen.transductive else {}))
         probabilities = _put(model.predict_proba(material.pool), known, classes)
     trusted = getattr(model, "labelled_round_", None)
     last = history[-1] if history else None
@@ -186,6 +184,11 @@ def _put(probabilities: Array, known: Mapping[int, str], classes: list[str]) -> 
         found[row] = 0
         found[row, classes.index(label)] = 1
     return found
+
+
+def _watched(model: Any, known: Mapping[int, str], observer: Observer) -> dict[str, Any]:
+    """Return the arguments of a transductive ``fit``; a method that cannot use known rows gets none."""
+    return {"observer": observer, "known": known if model.takes_known else None}
 
 
 def _candidates(name: str, classes: list[str]) -> dict[str, Any]:
