@@ -10,8 +10,9 @@ Per-class top-1 in percent on the pool, beside three simple answers: cosine (the
 where features and semantics share a space: see shares_space), ridge (PrototypeRidge) and ASTE. Draw 0
 is the split of the data set; the others take other classes as the unseen ones, chosen by the names of
 the classes. With "--folds" only the training rows of draw 0 are read, and every draw holds out a
-quarter of the seen classes: defaults are chosen in this way. A hostile pool is drawn "--seeds" times,
-and the table says "start → end": the method's own inductive answer, and its answer after adaptation.
+quarter of the seen classes: defaults are chosen in this way. A method that draws at random is run with
+"--seeds" random states, and how far they differ is printed. A hostile pool is drawn as often, and then
+the table says "start → end": the method's own inductive answer, and its answer after adaptation.
 "--shuffles" and "--renamings" repeat the full pool with rows in another order and classes under other
 names. A result is kept in out/generalise.jsonl for as long as data, code and parameters are the same.
 An own .npz holds X (rows), y (class indices), class_names, S (a column for each class), trainval and
@@ -68,6 +69,14 @@ def columns(asked: Iterable[str], given: dict[str, Any]) -> tuple[list[Column], 
     return simple, methods
 
 
+def is_random(name: str) -> bool:
+    """Tell whether a method may draw at random: one seed would then be one answer of many.
+
+    The simple answers do not: ASTE has a random state for another solver than its default.
+    """
+    return name not in SIMPLE.values() and "random_state" in method(name, None, 0).get_params()
+
+
 def plan(options: argparse.Namespace, every: list[Column]) -> Iterator[Cell]:
     """Yield every cell that the options ask for."""
     variants = [f"shuffle {i + 1}" for i in range(options.shuffles)]
@@ -78,7 +87,8 @@ def plan(options: argparse.Namespace, every: list[Column]) -> Iterator[Cell]:
                 cell = Cell(dataset, number, "full", 0, column.method, column.parameters)
                 cell = cell._replace(folds=options.folds)
                 for pool in options.pools:
-                    seeds = 1 if pool == "full" else options.seeds
+                    once = pool == "full" and not is_random(column.method)
+                    seeds = 1 if once else options.seeds
                     yield from (cell._replace(pool=pool, seed=seed) for seed in range(seeds))
                 if column.method != COSINE:
                     yield from (cell._replace(variant=variant) for variant in variants)
@@ -147,7 +157,7 @@ def options_of(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--folds", action="store_true")
     parser.add_argument("--pools", nargs="+", default=["full"], choices=[*SCENARIOS, "all"])
-    parser.add_argument("--seeds", type=int, default=5, help="draws of each hostile pool")
+    parser.add_argument("--seeds", type=int, default=5, help="random states; draws of a hostile pool")
     parser.add_argument("--shuffles", type=int, default=0)
     parser.add_argument("--renamings", type=int, default=0)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
