@@ -23,96 +23,42 @@ Data: the embedded letters-to-digits, and CUB and AwA1 from the folder that UNSE
 from __future__ import annotations
 
 import argparse
-import ast
-import os
 import time
 import tracemalloc
-import warnings
-from collections.abc import Callable
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pools import POOLS, pool_rows
+from pools import SCENARIOS, make_task
+from settings import (
+    DATA,
+    DATASETS,
+    Given,
+    fitted,
+    hold_out,
+    method,
+    named_methods,
+    parameters,
+    start_and_end,
+)
 from sklearn.base import clone
 
-import unseen
-from unseen.datasets import ZeroShotDataset, load_letters_to_digits, load_xlsa17
-from unseen.metrics import per_class_accuracy
+from unseen.datasets import ZeroShotDataset
 
 Array = npt.NDArray[Any]
-Given = dict[str, Any]
-
-DATA = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data")) / "xlsa17"
-DATASETS: dict[str, Callable[[], ZeroShotDataset]] = {
-    "letters": load_letters_to_digits,
-    "cub": lambda: load_xlsa17(DATA / "CUB"),
-    "awa1-ss": lambda: load_xlsa17(DATA / "AWA1", split="SS"),
-    "awa1-ps": lambda: load_xlsa17(DATA / "AWA1"),
-}
-INDUCTIVE = unseen.inductive.__all__
-TRANSDUCTIVE = (
-    *("TMVHLP", "UDA", "SMS", "SemiSupervisedClustering", "BiDiLEL", "RKT", "MaxMarginSSL", "WDVSc"),
-    *("PrototypePropagation", "TASTE", "SelfPacedPrototypes"),
-)
-GROUPS = {"inductive": INDUCTIVE, "transductive": TRANSDUCTIVE}
-SCENARIOS = (*POOLS, "strangers")
 
 
-def method(name: str, semantics: Any, seed: int) -> Any:
-    """Build "ASTE", "Fast-TASTE", "SelfPaced-ESZSL" … with nothing but semantics."""
-    outer, _, inner = name.partition("-")
-    if inner:
-        wrapper = unseen.FastTraining if outer == "Fast" else unseen.SelfPaced
-        return wrapper(method(inner, semantics, seed))
-    model = getattr(unseen, name)(semantics)
-    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
-
-
-def fold(data: ZeroShotDataset, seed: int) -> Any:
+def fold(data: ZeroShotDataset, seed: int) -> ZeroShotDataset:
     """Return the labelled rows alone, with a quarter of the seen classes in the place of the unseen."""
-    seen = np.unique(data.y[data.train])
-    held = np.random.default_rng(seed).permutation(seen)[: len(seen) // 4]
-    away = np.isin(data.y[data.train], held)
-    return SimpleNamespace(
-        X=data.X,
-        y=data.y,
-        semantics={c: v for c, v in dict(data.semantics).items() if c in set(seen.tolist())},
-        train=data.train[~away],
-        test_unseen=data.train[away],
-        seen_classes=np.setdiff1d(seen, held),
-    )
+    seen = data.seen_classes
+    return hold_out(data, np.random.default_rng(seed).permutation(seen)[: len(seen) // 4])
 
 
-def evaluate(data: Any, name: str, seed: int, scenario: str, given: Given) -> tuple[float, float]:
+def evaluate(
+    data: ZeroShotDataset, name: str, seed: int, scenario: str, given: Given
+) -> tuple[float, float]:
     """Return the accuracy before and after adaptation; equal for an inductive method."""
-    random = np.random.default_rng(seed)
-    train, pool = random.permutation(data.train), pool_rows(data.y, data.test_unseen, scenario, random)
-    semantics, strangers = dict(data.semantics), np.empty(0, dtype=int)
-    if scenario == "strangers":  # a fifth of the pool: seen classes that nobody describes any more
-        names = random.choice(data.seen_classes, max(1, len(data.seen_classes) // 5), replace=False)
-        away = np.isin(data.y[train], names)
-        strangers = train[away][: len(pool) // 4]
-        train = train[~away]
-        semantics = {c: v for c, v in semantics.items() if c not in set(names.tolist())}
-    rows = np.concatenate([train, pool, strangers])
-    labels = data.y[rows].astype(object)
-    labels[len(train) :] = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", unseen.AdaptationWarning)
-        model = method(name, semantics, seed).set_params(**given).fit(data.X[rows], labels)
-    end = per_class_accuracy(data.y[pool], model.predict(data.X[pool]))
-    start = end
-    if hasattr(model, "inductive_"):
-        model.compatibility_ = model.inductive_
-        start = per_class_accuracy(data.y[pool], model.predict(data.X[pool]))
-    elif "rounds" in model.get_params():
-        inductive = method(name, semantics, seed).set_params(**given | {"rounds": 0})
-        inductive.fit(data.X[rows], labels)
-        start = per_class_accuracy(data.y[pool], inductive.predict(data.X[pool]))
-    return 100 * start, 100 * end
+    return start_and_end(make_task(data, scenario, seed), name, seed, given)
 
 
 def given_rows(data: ZeroShotDataset, name: str) -> tuple[Array, Array]:
@@ -122,13 +68,6 @@ def given_rows(data: ZeroShotDataset, name: str) -> tuple[Array, Array]:
     labels = data.y[rows].astype(object)
     labels[len(data.train) :] = None
     return data.X[rows], labels
-
-
-def fitted(model: Any, X: Array, y: Array) -> Any:
-    """Fit, whatever the model thinks of the pool."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", unseen.AdaptationWarning)
-        return model.fit(X, y)
 
 
 def costs(
@@ -158,14 +97,6 @@ def traced(model: Any, X: Array, y: Array) -> tuple[Any, float]:
     return model, peak
 
 
-def value_of(text: str) -> Any:
-    """Read a number, None, True or False; anything else is a text."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
 def main() -> None:
     """Print one line for each data set, method and scenario."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -178,11 +109,10 @@ def main() -> None:
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     parser.add_argument("--folds", action="store_true")
     options = parser.parse_args()
-    given = {name: value_of(text) for name, _, text in (pair.partition("=") for pair in options.set)}
-    methods = [name for asked in options.methods for name in GROUPS.get(asked, (asked,))]
+    given, methods = parameters(options.set), named_methods(options.methods)
     scenarios = SCENARIOS if "all" in options.scenarios else options.scenarios
     for dataset in options.datasets:
-        data = DATASETS[dataset]()
+        data = DATASETS[dataset](DATA)
         print(f"{dataset}: {data.features}", flush=True)
         unit = costs(data, "ESZSL", {}, 7)[0] if options.times else 0.0
         for name in methods:
