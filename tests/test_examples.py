@@ -23,7 +23,7 @@ def test_example_runs(example, tmp_path):
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -141,7 +141,7 @@ def test_a_browser_loads_and_sorts_it(written, tmp_path):
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'user'}"]
     options += ["--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom"]
     command = [CHROMIUM, *options, (tmp_path / "phone.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     console = [line for line in done.stderr.split("\n") if "CONSOLE" in line]
     assert console == []
     told = json.loads(re.search(r"<pre>(.*)</pre>", done.stdout)[1])

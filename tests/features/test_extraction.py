@@ -22,6 +22,8 @@ from unseen.features.extraction import AHEAD
 from unseen.features.pictures import View, open_picture
 
 RED = COLOURS["red"]
+PATIENCE = 300
+"""Seconds to wait for what must come, however busy the machine is."""
 
 
 @pytest.fixture
@@ -110,20 +112,29 @@ def test_decoding_runs_beside_the_network_and_never_far_ahead(paths):
     class Watched(Colours):
         def __init__(self):
             super().__init__()
-            self.lock, self.ready, self.most, self.threads = threading.Lock(), 0, 0, set()
+            self.changed, self.ready, self.most, self.begun = threading.Condition(), 0, 0, 0
+            self.threads = set()
 
         def prepare(self, picture):
-            with self.lock:
+            with self.changed:
+                self.begun += 1
                 self.ready += 1
                 self.most = max(self.most, self.ready)
                 self.threads.add(threading.current_thread().name)
+                self.changed.notify_all()
             return super().prepare(picture)
 
         def __call__(self, batch):
-            time.sleep(0.02)  # long enough for the threads to run as far ahead as they may
-            with self.lock:
+            with self.changed:  # the threads go on while the network runs, unless nothing is left
+                ahead = self.changed.wait_for(self._ahead(len(batch)), PATIENCE)
+            assert ahead
+            time.sleep(0.02)  # for threads that would run farther ahead than they may
+            with self.changed:
                 self.ready -= len(batch)
             return super().__call__(batch)
+
+        def _ahead(self, taken):
+            return lambda: self.ready > taken or self.begun == len(paths)
 
     network = Watched()
     extract(paths, network, batch_size=4, workers=2)
@@ -132,7 +143,7 @@ def test_decoding_runs_beside_the_network_and_never_far_ahead(paths):
 
 
 KILLED = """
-import sys, time
+import signal, sys, time
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from pictures import Colours
@@ -143,17 +154,25 @@ class Slow(Colours):
         time.sleep(0.03)
         return super().__call__(batch)
 
+def tell(progress):
+    print(progress.done, flush=True)
+    if progress.done >= {last}:
+        signal.pause()  # the kill comes before the end, however late it is
+
 paths = sorted(Path({folder!r}).glob("*/*.png"))
 with FeatureStore({cache!r}) as store:
-    found = extract(paths, Slow(), store, batch_size=4,
-                    on_progress=lambda p: print(p.done, flush=True))
+    extract(paths, Slow(), store, batch_size=4, on_progress=tell)
 """
 
 
 @pytest.mark.parametrize("after", [1, 9, 30])
 def test_killed_at_any_moment_it_computes_nothing_twice(paths, tmp_path, after):
-    tests = str(Path(__file__).parents[1])
-    code = KILLED.format(tests=tests, folder=str(tmp_path / "photos"), cache=str(tmp_path / "cache"))
+    code = KILLED.format(
+        tests=str(Path(__file__).parents[1]),
+        folder=str(tmp_path / "photos"),
+        cache=str(tmp_path / "cache"),
+        last=after + 16,
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = [sys.executable, "-c", code]
     child = subprocess.Popen(run, stdout=subprocess.PIPE, text=True, env=environment)

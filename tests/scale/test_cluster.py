@@ -21,7 +21,7 @@ from unseen.cli import app
 from unseen.exceptions import DataError
 from unseen.numerics import best, fold_passes
 from unseen.scale import cluster as passes
-from unseen.scale import connect
+from unseen.scale import connect, opening
 from unseen.transductive.selection import BalancedSelection
 
 ROWS, COLUMNS, SEEN, UNSEEN = 20_000, 32, 20, 5
@@ -140,8 +140,9 @@ def _times(values: Any, factors: Any) -> tuple[Any]:
 
 
 def test_the_command_line_takes_a_schedulers_address(
-    problem: Problem, client: Client, tmp_path: Path
+    problem: Problem, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(opening, "ANSWER", "300s")  # however busy the machine is
     model, answers, classes = tmp_path / "m.safetensors", tmp_path / "y.npy", tmp_path / "classes.csv"
     lines = ["class," + ",".join(f"a{i}" for i in range(10))]
     lines += [f"{k}," + ",".join(map(str, v)) for k, v in problem.semantics.items()]

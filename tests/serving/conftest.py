@@ -6,12 +6,14 @@ import pytest
 
 pytest.importorskip("fastapi", reason='needs the extra: pip install "unseen[serve]"')
 
-from live import live
+from live import PATIENCE, live
 
 from toys import make_toy
 from unseen import ESZSL, ClassTable
 
-LIMITS = ["--max-body", "60000", "--max-rows", "32", "--max-concurrency", "16", "--body-seconds", "1.5"]
+LIMITS = ["--max-body", "60000", "--max-rows", "32", "--max-concurrency", "16"]
+PATIENT = ["--body-seconds", f"{PATIENCE}"]
+"""A client on a busy machine is slow, too: only where that is the question is it cut off."""
 
 
 def write_model(path):
@@ -32,8 +34,17 @@ def model_file(tmp_path):
 def served(tmp_path_factory):
     """A service with narrow limits, shared by tests that leave it as it was."""
     path = write_model(tmp_path_factory.mktemp("served") / "toy.safetensors")
-    with live("serve", path, "--port", "0", *LIMITS) as service:
+    with live("serve", path, "--port", "0", *LIMITS, *PATIENT) as service:
         service.path = path
         yield service
         assert service.stop() == 0
         assert "stopped" in service.said[-1]
+
+
+@pytest.fixture(scope="session")
+def impatient(tmp_path_factory):
+    """A service that waits for headers and bodies for a few seconds only."""
+    path = write_model(tmp_path_factory.mktemp("impatient") / "toy.safetensors")
+    with live("serve", path, "--port", "0", *LIMITS, "--body-seconds", "4") as service:
+        yield service
+        assert service.stop() == 0

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
+PATIENCE = 300
+"""Seconds to wait for what must come: far more than it takes, however busy the machine is."""
 
 
 def environment(more=None):
@@ -23,11 +25,12 @@ def environment(more=None):
 
 
 class Live:
-    """A process that serves; ``url`` is where."""
+    """A process that serves; ``url`` is where. ``before`` is run in it first."""
 
-    def __init__(self, *arguments, env=None):
+    def __init__(self, *arguments, env=None, before=""):
+        run = ["-c", f"{before}\nfrom unseen.cli import main\nmain()"] if before else ["-m", "unseen"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "unseen", *map(str, arguments)],
+            [sys.executable, *run, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -45,10 +48,10 @@ class Live:
                 return found[1]
         raise AssertionError(f"it ended: {''.join(self.said)}")
 
-    def stop(self, kind=signal.SIGTERM, seconds=30):
+    def stop(self, kind=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(kind)
-        rest, _ = self.process.communicate(timeout=seconds)
+        rest, _ = self.process.communicate(timeout=PATIENCE)
         self.said.append(rest)
         return self.process.returncode
 
@@ -65,9 +68,9 @@ def live(*arguments, **options):
         served.process.stdout.close()
 
 
-def eventually(check, seconds=20):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
+def eventually(check):
+    """Wait until something holds, which then holds on."""
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if check():
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -82,6 +83,26 @@ def test_snapshots_tell_who_joined():
     second = Snapshot.after(first, 1, np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))
     assert second.joined.tolist() == [False, True, True]
     assert (second.trusted, second.covered) == (3, 2)
+
+
+def test_rounds_are_kept_as_a_table():
+    first = Snapshot.after(None, 0, np.array([[0.9, 0.1], [0.45, 0.55], [0.6, 0.4], [0.4, 0.4]]))
+    second = Snapshot.after(first, 1, np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.4]]))
+    going = drawn.rounds_html([first], None, 4, 0, 0)
+    assert "<caption>Round by round</caption>" in going
+    assert re.findall(r'aria-current="true" aria-label="([^"]*)"', going) == ["start"]
+    done = drawn.rounds_html([first, second], second, 4, None, 2)
+    assert "<caption>Round by round, with 2 labels of yours</caption>" in done
+    assert re.findall(r'aria-label="([^"]*)"', done) == ["start", "round 1", "result"]
+    assert re.findall(r'aria-current="true" aria-label="([^"]*)"', done) == ["result"]
+    lines = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', done)
+    assert {name: re.findall("<td>(.*?)</td>", cells) for name, cells in lines} == {
+        "joined": ["3", "2", "–"],
+        "trusted": ["3", "3", "3"],
+        "classes": ["2", "2", "2"],
+        "sure": ["61%", "70%", "70%"],
+    }
+    assert drawn.rounds_html([], second, 4, None, 0) == "", "a method without rounds has no table"
 
 
 def test_comparison_puts_sure_differences_first(material):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import shutil
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from live import live
+from live import PATIENCE, live
 
 import unseen
 
@@ -17,12 +18,26 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
 SECOND = 1000
-LONG = 60 * SECOND
+STUDIO = ["studio", "--no-open", "--port", "0", "--pace", "0.05"]
+HELD = 3
+GATED = """
+import pathlib, time
+from unseen.serving.studio import page
+
+def gated(material, name, corrections, before, on_round):
+    def wait(snapshot, classes):
+        on_round(snapshot, classes)
+        while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
+            time.sleep(0.02)
+    return learn(material, name, corrections, before, wait)
+
+learn, page.learn = page.learn, gated
+"""
 
 
 @pytest.fixture(scope="module")
 def studio():
-    with live("studio", "--no-open", "--port", "0", "--pace", "0.05") as running:
+    with live(*STUDIO) as running:
         yield running
         assert running.stop() == 0
 
@@ -35,18 +50,18 @@ def browser():
         found.close()
 
 
-@pytest.fixture
-def page(browser, studio):
+@contextmanager
+def _opened(browser, url):
     """A page that notes every request, and fails the test for one that leaves the machine."""
     context = browser.new_context(
         viewport={"width": 1180, "height": 860}, accept_downloads=True, reduced_motion="reduce"
     )
     page = context.new_page()
-    page.set_default_timeout(LONG)
+    page.set_default_timeout(PATIENCE * SECOND)
     addresses, faults = [], []
     page.on("request", lambda request: addresses.append(request.url))
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(studio.url)
+    page.goto(url)
     page.get_by_role("button", name="Learn").wait_for()
     yield page
     strange = [a for a in addresses if urlsplit(a).scheme in ("http", "https", "ws", "wss")]
@@ -54,6 +69,12 @@ def page(browser, studio):
     assert strange == [], "a request left the machine"
     assert faults == []
     context.close()
+
+
+@pytest.fixture
+def page(browser, studio):
+    with _opened(browser, studio.url) as page:
+        yield page
 
 
 def _learn(page):
@@ -74,18 +95,45 @@ def _status(page):
     return page.get_by_role("status").first.inner_text()
 
 
+def _check_rounds(page, name):
+    """The page keeps every round that it has shown, and its figures, when all is over."""
+    table = page.get_by_role("table", name=name, exact=True)
+    table.get_by_role("button", name="result").wait_for()
+    lines = [line.locator("th, td").all_inner_texts() for line in table.get_by_role("row").all()]
+    told = {title: figures for title, *figures in lines}
+    assert list(told) == ["", "joined", "trusted", "classes", "sure"]
+    rounds = len(told[""]) - 2
+    assert rounds >= 3
+    assert told[""] == ["start", *map(str, range(1, rounds + 1)), "result"]
+    joined = [int(figure.replace(",", "")) for figure in told["joined"][:-1]]
+    assert min(joined[:3]) > 0, "pictures join in the first rounds"
+    assert told["joined"][-1] == "–"
+    assert f"{told['trusted'][-1]} of 1,797 trusted" in _status(page)
+    assert told["classes"][-1] == "10"
+    assert f"{told['sure'][-1]} sure on average" in _status(page)
+
+
+def test_rounds_are_shown_while_it_learns(browser, tmp_path):
+    """The fit goes on only when the browser shows its round."""
+    gated = GATED.format(folder=str(tmp_path), held=HELD)
+    with live(*STUDIO, before=gated) as running, _opened(browser, running.url) as page:
+        page.get_by_role("button", name="Learn").click()
+        for number in range(HELD + 1):
+            where = f"Round {number}" if number else "Start"
+            status = page.locator(".status", has_text=f"{where} … ·")
+            status.wait_for()
+            assert " joined · " in status.inner_text()
+            assert page.locator(".tile.joined").count() > 0
+            assert page.locator(".rounds button").count() == number + 1
+            (tmp_path / str(number)).touch()
+        page.get_by_role("button", name="Labels (CSV)").wait_for()
+        _check_rounds(page, "Round by round")
+
+
 def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     """Nothing is typed: data and method are chosen, one label is put right, all is downloaded."""
-    seen = []
-    page.expose_function("note", lambda text: seen.append(text))
-    page.evaluate(
-        "new MutationObserver(() => note(document.querySelector('.status')?.textContent || ''))"
-        ".observe(document.body, {subtree: true, childList: true, characterData: true})"
-    )
     _learn(page)
-    rounds = {text.split(" ")[1] for text in seen if text.startswith("Round")}
-    assert rounds >= {"1", "2", "3"}, "rounds are shown while it learns"
-    assert any("joined" in text for text in seen)
+    _check_rounds(page, "Round by round")
     assert "10 of 10 classes covered" in _status(page)
     before = _labels(page, tmp_path)
     assert len(before) == 1797
@@ -109,13 +157,8 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     assert chosen != "3"
     assert _labels(page, tmp_path)[f"digit-{row:04}.png"]["label"] == chosen
 
-    seen.clear()
     page.get_by_role("button", name="Continue with 1 label of yours").click()
-    for _ in range(600):  # a round may be over before one looks: what was noted stays
-        if any(text.startswith("Round") for text in seen):
-            break
-        page.wait_for_timeout(100)
-    assert any(text.startswith("Round") for text in seen), "rounds are shown when it goes on, too"
+    _check_rounds(page, "Round by round, with 1 label of yours")
     page.locator(".status", has_text="Result").wait_for()
     page.get_by_role("button", name="Labels (CSV)").wait_for()
     own = page.get_by_role("region", name=chosen, exact=True).locator(f'.tile.yours[data-row="{row}"]')
@@ -174,6 +217,7 @@ def test_by_keyboard_alone(page):
     page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
     tab_to(".tile")
     page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Which class is it?").wait_for()
     tab_to(".choice")
     page.keyboard.press("Enter")
     page.locator(".chip").wait_for()
@@ -208,6 +252,8 @@ def test_what_is_wrong_is_told_on_the_page(page):
 
 
 def test_strangers_are_not_answered(studio):
-    assert httpx.get(studio.url, headers={"host": "evil.example"}).status_code == 400
-    for path in ("/picture/guess/0", "/picture/guess/..%2f..%2fetc%2fpasswd", "/picture/x/-1", "/docs"):
-        assert httpx.get(studio.url + path).status_code == 404
+    with httpx.Client(base_url=studio.url, timeout=PATIENCE) as client:
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+        for path in ("/guess/0", "/guess/..%2f..%2fetc%2fpasswd", "/x/-1"):
+            assert client.get(f"/picture{path}").status_code == 404
+        assert client.get("/docs").status_code == 404

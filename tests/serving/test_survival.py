@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ import time
 
 import httpx
 import pytest
-from live import environment, eventually, live
+from live import PATIENCE, environment, eventually, live
 
 import unseen
 from toys import make_toy
@@ -63,7 +64,7 @@ def test_a_kill_in_the_middle_of_adding_a_class(model_file, tmp_path):
     arguments = [part for moment, path in files.items() for part in (str(path), moment)]
     command = [sys.executable, "-c", KILLED, *arguments]
     done = subprocess.run(
-        command, env=environment(), timeout=120, capture_output=True, text=True, check=True
+        command, env=environment(), timeout=PATIENCE, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [part for moment in MOMENTS for part in (moment, "-9")]
     for moment, path in files.items():
@@ -82,7 +83,7 @@ def test_kills_at_any_time_lose_no_confirmed_class(model_file):
         with live("serve", model_file, "--port", "0") as service:
 
             def add(url=service.url, attempt=attempt):
-                with httpx.Client(base_url=url, timeout=30) as client:
+                with httpx.Client(base_url=url, timeout=PATIENCE) as client:
                     for number in range(10_000):
                         name = f"new {attempt} {number}"
                         body = {"name": name, "vector": [number / 7] * 8}
@@ -98,35 +99,66 @@ def test_kills_at_any_time_lose_no_confirmed_class(model_file):
             assert eventually(lambda enough=enough: len(confirmed) >= enough)
             time.sleep(0.013 * attempt)
             service.process.kill()
-            writer.join(timeout=30)
+            writer.join(timeout=PATIENCE)
         known = unseen.load(model_file).classes_.tolist()
         assert set(confirmed) <= set(known)
         assert len(known) - 16 - len(confirmed) <= attempt + 1, "one each time may have been on its way"
 
 
-def test_requests_in_progress_are_answered_before_it_stops(model_file):
-    """The window holds a request for 700 ms; the signal comes while it waits."""
-    with live("serve", model_file, "--port", "0", "--window", "700") as service:
-        found = []
+HELD = """
+import pathlib, time
+from unseen.serving import keeper, server
+
+def held(self, X):
+    while not pathlib.Path({go_on!r}).exists():
+        time.sleep(0.02)
+    return score(self, X)
+
+score, keeper.Keeper.score = keeper.Keeper.score, held
+server.GRACE = {patience}
+"""
+
+
+def _refuses(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+    except ConnectionError:
+        return True
+    return False
+
+
+def test_requests_in_progress_are_answered_before_it_stops(model_file, tmp_path):
+    """No product ends before the service has heard the signal: all five requests wait for theirs."""
+    go_on, found = tmp_path / "go on", []
+    held = HELD.format(go_on=str(go_on), patience=PATIENCE)
+    with live("serve", model_file, "--port", "0", before=held) as service:
 
         def ask():
             body = {"features": make_toy().X[:2].tolist()}
-            found.append(httpx.post(f"{service.url}/predict", json=body, timeout=30).status_code)
+            found.append(httpx.post(f"{service.url}/predict", json=body, timeout=PATIENCE).status_code)
 
         asking = [threading.Thread(target=ask) for _ in range(5)]
         for thread in asking:
             thread.start()
-        time.sleep(0.35)
-        assert service.stop(signal.SIGINT) == 0
+        with httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
+            busy = "unseen_requests_in_progress 5"
+            assert eventually(lambda: busy in client.get("/metrics").text)
+        service.process.send_signal(signal.SIGINT)
+        assert eventually(lambda: _refuses(service.port)), "it takes nothing new"
+        assert found == []
+        assert service.process.poll() is None
+        go_on.touch()
         for thread in asking:
-            thread.join(timeout=30)
+            thread.join(timeout=PATIENCE)
+        assert service.process.wait(timeout=PATIENCE) == 0
+        said = service.process.stdout.read()
     assert found == [200] * 5
-    assert "stopped" in service.said[-1]
+    assert "stopped" in said
 
 
 def test_token_and_a_port_in_use(model_file):
     with live("serve", model_file, "--port", "0", env={"UNSEEN_TOKEN": "s3cret"}) as service:
-        with httpx.Client(base_url=service.url) as client:
+        with httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
             assert client.get("/classes").status_code == 401
             wrong = {"authorization": "Bearer s3cre7"}
             assert client.post("/predict", content=b"x" * 10**6, headers=wrong).status_code == 401

@@ -18,6 +18,8 @@ from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source
 
 PathLike = str | os.PathLike[str]
 
+ANSWER = "5s"
+"""How long a Dask scheduler has to answer."""
 CHUNK_BYTES = 64 * 2**20
 """Bytes that are read at a time, where the file does not say; smaller memory maps are read at once."""
 
@@ -75,7 +77,7 @@ def connect(scheduler: str) -> Any:
     """
     distributed = need("distributed", scheduler, "scale")
     try:
-        return distributed.Client(scheduler, timeout="5s")
+        return distributed.Client(scheduler, timeout=ANSWER)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{scheduler}: no Dask scheduler answers there ({type(error).__name__}). Start one with "

@@ -6,6 +6,7 @@ that is fast; pictures are buttons, so a keyboard reaches them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -102,31 +103,58 @@ def meter(share: float) -> str:
     return f'<span class="meter" aria-hidden="true"><i style="width:{100 * share:.0f}%"></i></span>'
 
 
-def rounds_html(history: list[Snapshot], result: Snapshot | None, total: int, shown: int | None) -> str:
-    """Return one button a round with its bars: share trusted (blue) and mean confidence (grey).
+def rounds_html(
+    history: list[Snapshot], result: Snapshot | None, total: int, shown: int | None, given: int
+) -> str:
+    """Return a table with one column a round, which stays when the rounds are over.
 
-    ``shown`` is the place of the round that is shown, or None for the result.
+    A column has a button with its bars, share trusted (blue) and mean confidence (grey), and figures
+    below. ``shown`` is the place of the round that is shown, or None for the result; ``given`` is how
+    many labels of a person it learned with.
     """
     if not history:
         return ""
-    parts = [
-        _round(place, snapshot, "start" if snapshot.number == 0 else f"{snapshot.number}", total, shown)
-        for place, snapshot in enumerate(history)
-    ]
+    columns = [(place, _name(snapshot), snapshot) for place, snapshot in enumerate(history)]
     if result is not None:
-        parts.append(_round(-1, result, "result", total, -1 if shown is None else shown))
-    return f'<div class="rounds" role="group" aria-label="Rounds">{"".join(parts)}</div>'
-
-
-def _round(place: int, snapshot: Snapshot, name: str, total: int, shown: int | None) -> str:
-    share, sure = snapshot.trusted / max(total, 1), float(snapshot.confidence.mean())
-    told = f"{'round ' * name.isdigit()}{name}: {share:.0%} trusted, {sure:.0%} sure"
-    now = ' aria-current="true"' if place == shown else ""
-    return (
-        f'<button type="button" data-round="{place}"{now} title="{told}" aria-label="{told}">'
-        f'<span class="bars" aria-hidden="true"><i class="share" style="height:{100 * share:.0f}%">'
-        f'</i><i style="height:{100 * sure:.0f}%"></i></span>{name}</button>'
+        columns.append((-1, "result", result))
+    current = -1 if shown is None else shown
+    heads = "".join(_round(*column, total, column[0] == current) for column in columns)
+    lines = "".join(
+        f'<tr><th scope="row">{name}</th>'
+        + "".join(f"<td>{tell(snapshot, place < 0)}</td>" for place, _, snapshot in columns)
+        + "</tr>"
+        for name, tell in FIGURES.items()
     )
+    yours = f", with {given:,} label{'s' * (given != 1)} of yours" if given else ""
+    return (
+        f'<div class="rounds"><table><caption>Round by round{yours}</caption>'
+        f"<thead><tr><td></td>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _round(place: int, name: str, snapshot: Snapshot, total: int, current: bool) -> str:
+    share, sure = snapshot.trusted / max(total, 1), float(snapshot.confidence.mean())
+    called = f"{'round ' * name.isdigit()}{name}"
+    now = ' aria-current="true"' if current else ""
+    return (
+        f'<th scope="col"><button type="button" data-round="{place}"{now} aria-label="{called}" '
+        f'title="{called}: {share:.0%} trusted, {sure:.0%} sure">'
+        f'<span class="bars" aria-hidden="true"><i class="share" style="height:{100 * share:.0f}%">'
+        f'</i><i style="height:{100 * sure:.0f}%"></i></span>{name}</button></th>'
+    )
+
+
+def _name(snapshot: Snapshot) -> str:
+    return f"{snapshot.number}" if snapshot.number else "start"
+
+
+FIGURES: dict[str, Callable[[Snapshot, bool], str]] = {
+    "joined": lambda snapshot, final: "–" if final else f"{int(snapshot.joined.sum()):,}",
+    "trusted": lambda snapshot, _: f"{snapshot.trusted:,}",
+    "classes": lambda snapshot, _: f"{snapshot.covered:,}",
+    "sure": lambda snapshot, _: f"{float(snapshot.confidence.mean()):.0%}",
+}
+"""What is told of a round, or of the result."""
 
 
 def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool, going: bool) -> str:

@@ -39,6 +39,8 @@ DIFFERENCES = 24
 CHOICES = 12
 """Classes that are offered as buttons; the others are in a list below."""
 SIDE = 192
+PATIENCE = 30.0
+"""Seconds for which a page is kept whose browser is silent: a fit may take all of a machine's time."""
 
 _LISTEN = """(event) => {
   const hit = event.target.closest('[data-row],[data-more],[data-round],[data-pick]');
@@ -70,7 +72,7 @@ def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
 
     ui.run_with(
         app, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
-        show_welcome_message=False,
+        show_welcome_message=False, reconnect_timeout=PATIENCE,
     )  # fmt: skip
     return app
 
@@ -117,7 +119,7 @@ class Board:
     """One method: its rounds and its classes."""
 
     def __init__(self, desk: Desk, name: str) -> None:
-        self.desk, self.name = desk, name
+        self.desk, self.name, self.given = desk, name, len(desk.corrections)
         self.outcome: Outcome | None = None
         self.history: list[Snapshot] = []
         self.shown: Snapshot | None = None
@@ -143,7 +145,7 @@ class Board:
         right = self.outcome.accuracy(material) if final and self.outcome is not None else None
         if right is not None:
             self.status.text += f" · in hindsight {right:.1%} right, per class"
-        self.rounds.content = drawn.rounds_html(self.history, result, total, place)
+        self.rounds.content = drawn.rounds_html(self.history, result, total, place, self.given)
         self.legend.visible = bool(self.history)
         self.classes.content = drawn.classes_html(
             material, snapshot, classes, self.desk.corrections, self.opened, final
