@@ -47,9 +47,6 @@ Array = npt.NDArray[Any]
 CALIBRATED = 30
 """Rows a class on which a temperature is fitted where no class could be held out."""
 
-TAKE_CHUNKS = ("ASTE", "ESZSL", "FastTraining", "SelfPaced", "TASTE")
-"""The estimators that fit on rows that are not in memory: chunks of a file, or a Dask array."""
-
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit`` and ``_scores``.
@@ -69,6 +66,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _write_file: ClassVar[Callable[[Any, str | PathLike[str]], None]]
     """Set by :mod:`unseen.persistence`: estimators know no files."""
+    takes_chunks: ClassVar[bool] = False
+    """Whether ``fit`` sees rows through passes only, and so takes rows that are not in memory."""
     takes_class_means: ClassVar[bool] = True
     """Whether :class:`~unseen.FastTraining` may give it class means in place of rows."""
 
@@ -206,13 +205,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         raise ValueError(
             f"{type(self).__name__} needs all rows in memory, and X is not: it comes in chunks. Fit "
-            f"one of {', '.join(TAKE_CHUNKS)} (FastTraining around any inductive estimator), or give "
-            "np.asarray(X)."
+            f"one of {', '.join(classes_with('takes_chunks'))} (FastTraining around any inductive "
+            "estimator), or give np.asarray(X)."
         )
 
     def _takes_chunks(self) -> bool:
         """Tell whether this estimator, with its parameters, sees rows through passes only."""
-        return any(cls.__name__ in TAKE_CHUNKS for cls in type(self).__mro__)
+        return self.takes_chunks
 
     def _read_chunks(self, X: Chunks, y: Any, sample_weight: Any) -> tuple[Chunks, Chunks, Any]:
         """Validate training input in chunks: the labels now, the features whenever they are read."""
@@ -402,6 +401,18 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _result(values: Any) -> Any:
     """Return what a user gets: an array, or a Dask array of a Dask array."""
     return values.result() if isinstance(values, Chunks) else values
+
+
+def classes_with(attribute: str) -> list[str]:
+    """Return the names of the library's estimators whose class attribute is true."""
+    found: set[str] = set()
+    waiting: list[type] = [ZeroShotClassifier]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if cls.__module__.startswith("unseen.") and getattr(cls, attribute, False) is True:
+            found.add(cls.__name__)
+    return sorted(found)
 
 
 def bare(model: Any) -> Any:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, bare
+from unseen.base import ZeroShotClassifier, bare, classes_with
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.inputs import aligned, labelled_rows, read_labels
 from unseen.numerics.chunks import chunked, summed
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, class_patterns
 from unseen.numerics.scorer import Scorer
-from unseen.transductive.base import TransductiveClassifier, methods_with
+from unseen.transductive.base import TransductiveClassifier
 from unseen.transductive.rounds import Observer
 
 Array = npt.NDArray[Any]
@@ -62,6 +62,8 @@ class FastTraining(ZeroShotClassifier):
     >>> model.patterns_
     array([[0.95, 0.05], [0.05, 1.  ]])
     """
+
+    takes_chunks = True
 
     estimator_: Any
     patterns_: Array
@@ -152,7 +154,7 @@ class FastTraining(ZeroShotClassifier):
             raise ValueError(
                 f"{type(wrapped(self)).__name__} learns from all rows and cannot be given class means "
                 "in their place, so it has no fast form. Fit it without FastTraining, or wrap an "
-                f"inductive estimator or one of {', '.join(methods_with('takes_class_means'))}."
+                f"inductive estimator or one of {', '.join(classes_with('takes_class_means'))}."
             )
 
     def _clone(self) -> Any:

@@ -70,7 +70,7 @@ class ClassWiseKFold(BaseEstimator):  # type: ignore[misc]
                 f"ClassWiseKFold(n_splits={wanted}) needs {2 * wanted} classes, two to a fold. y has "
                 f"{len(classes)}. Ask for fewer folds, or label rows of more classes."
             )
-        for part in class_folds(len(classes), int(wanted), self.random_state):
+        for part in class_folds(np.arange(len(classes))[:, None], int(wanted), self.random_state):
             held_out = np.isin(codes, part)
             kept = (codes != UNLABELLED) & ~held_out
             yield np.flatnonzero(kept), np.flatnonzero(held_out)

@@ -100,7 +100,7 @@ def methods(semantics: object, seed: int) -> list[Method]:
     for method in plain:
         fast = FastTraining(method.estimator)
         rows += [method, Method(f"Fast-{method.name}", fast, method.transductive)]
-    rows.append(Method("SelfPacedPrototypes", SelfPacedPrototypes(semantics, random_state=seed), True))
+    rows.append(Method("SelfPacedPrototypes", SelfPacedPrototypes(semantics), True))
     return rows
 
 

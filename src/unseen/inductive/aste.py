@@ -98,6 +98,8 @@ class ASTE(BilinearClassifier):
     True
     """
 
+    takes_chunks = True
+
     duality_gap_: float
     relative_gap_: float
     objective_: float

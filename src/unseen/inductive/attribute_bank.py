@@ -77,7 +77,7 @@ class AttributeClassifier(TunedClassifier):
         tries = {n: self._searched()[n] if v is None else (v,) for n, v in by_hand.items()}
         grid = [dict(zip(tries, values, strict=True)) for values in product(*tries.values())]
         learned, judged = self._tuning_rows(rows, held, len(vectors))
-        parts = class_folds(len(vectors), min(FOLDS, len(vectors) // 2))
+        parts = class_folds(vectors, min(FOLDS, len(vectors) // 2))
         truths = [judged.of_classes(part) for part in parts]
         answers: list[list[Groups]] = [[] for _ in grid]
         for part, truth in zip(parts, truths, strict=True):

@@ -54,6 +54,8 @@ class ESZSL(BilinearClassifier):
     array(['fox'], dtype='<U3')
     """
 
+    takes_chunks = True
+
     gamma_: float
     lam_: float
 

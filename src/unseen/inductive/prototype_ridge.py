@@ -108,7 +108,7 @@ class PrototypeRidge(ZeroShotClassifier):
 
 def _choose(judged: Rows, vectors: Array, sums: Array, counts: Array) -> tuple[float, float]:
     """Return the scale-free ridge and the temperature that class-wise folds choose."""
-    parts = class_folds(len(vectors), min(5, len(vectors) // 2))
+    parts = class_folds(vectors, min(5, len(vectors) // 2))
     accuracy = np.zeros((len(parts), len(RIDGE_GRID)))
     logs = np.zeros_like(accuracy)
     for f, part in enumerate(parts):

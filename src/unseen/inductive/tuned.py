@@ -72,7 +72,7 @@ class TunedClassifier(ZeroShotClassifier):
             return self._fallback() | fixed, None
         grid = [dict(zip(free, values, strict=True)) | fixed for values in product(*free.values())]
         learned, judged = self._tuning_rows(rows, held, len(vectors))
-        parts = class_folds(len(vectors), min(FOLDS, len(vectors) // 2))
+        parts = class_folds(vectors, min(FOLDS, len(vectors) // 2))
         accuracy = np.zeros((len(parts), len(grid)))
         kept_scores: list[list[Array]] = []
         truths = [judged.of_classes(part) for part in parts]

@@ -142,7 +142,7 @@ def choose(
         Columns of the features, when the rows are written in fewer.
     """
     classes = A.shape[1]
-    parts = class_folds(classes, min(folds, classes // 2), seed)
+    parts = class_folds(A.T, min(folds, classes // 2), seed)
     table = FoldOf.of(parts, classes)
     moments, labels, counts = fold_sums(rows, table)
     whole = moments[0].copy()

@@ -1,4 +1,7 @@
-"""Class-wise folds: whole classes are held out, as the unseen classes will be."""
+"""Labelled rows, samples of them and class-wise folds, all drawn by content.
+
+In a class-wise fold whole classes are held out, as the unseen classes will be.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import Chunks, Pass, mapped, marked, taken
+from unseen.numerics.chunks import Chunks, Pass, blocks, mapped, marked, taken
 from unseen.numerics.rows import class_totals
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
 
-SHUFFLED = 10_000_000
-"""Rows up to which a sample is drawn by shuffling all of them."""
+KEY_COLUMNS = 256
+"""Columns of a row that its key is made of, spread over all that it has."""
 
 
 class Rows(NamedTuple):
@@ -46,41 +49,20 @@ class Rows(NamedTuple):
         return class_totals(self.X, self.codes, classes, self.weights)
 
     def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
-        """Return at most ``most`` rows of each class, evenly spread over those it has, in memory.
+        """Return at most ``most`` rows of each class, drawn by content, in memory.
 
+        Which rows are drawn depends on their values alone: not on their order, nor on class names.
         With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
         """
-        if isinstance(self.codes, Chunks):
-            table = counts_by_chunk(self.codes)
-            places = [np.arange(0, n, max(n // most, 1))[:most] for n in table.sum(axis=0).tolist()]
-            return self._picked(places, table, then, given)
-        counts = np.bincount(self.codes)
-        rank = _ranks(self.codes)
-        stride = np.maximum(counts // most, 1)[self.codes]
-        kept = np.flatnonzero((rank % stride == 0) & (rank < most * stride))
-        thin = self if len(kept) == len(self.X) else self.take(kept)
-        return thin if then is None else [then(*thin, *given)]
-
-    def share(self, share: float, rng: np.random.Generator) -> Rows:
-        """Return this share of the rows, drawn class by class so that none is left empty."""
-        table = counts_by_chunk(self.codes)
-        places = [drawn(n, max(1, round(share * n)), rng) for n in table.sum(axis=0).tolist()]
-        found: Rows = self._picked(places, table)
-        return found
-
-    def _picked(
-        self,
-        places: list[Array],
-        table: npt.NDArray[np.intp],
-        then: Pass | None = None,
-        given: tuple[Any, ...] = (),
-    ) -> Any:
-        """Bring rows to the caller, by their place among the rows of their class."""
-        starts = np.cumsum(table, axis=0) - table
         X, codes, weights = self
         if not isinstance(codes, Chunks):
-            return Rows(*_pick(codes, X, weights, places, None, (), starts[0]))
-        parts = codes.gathered(_pick, X, weights, given=(places, then, given), each=list(starts))
+            if len(codes) == 0 or np.bincount(codes).max() <= most:
+                return self if then is None else [then(*self, *given)]
+            limits = _limits([_smallest_keys(X, codes, most)], most)
+            thin = Rows(*_below_limits(X, codes, weights, limits, None, ()))
+            return thin if then is None else [then(*thin, *given)]
+        limits = _limits(X.gathered(_smallest_keys, codes, given=(most,)), most)
+        parts = X.gathered(_below_limits, codes, weights, given=(limits, then, given))
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
@@ -93,61 +75,71 @@ def counts_by_chunk(codes: Any) -> npt.NDArray[np.intp]:
     return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
 
-def at_places(X: Chunks, places: Array) -> Array:
-    """Bring the rows at these places, which ascend, to the caller."""
-    cuts = np.searchsorted(places, X.starts)[1:]
-    each = [own - start for own, start in zip(np.split(places, cuts), X.starts, strict=True)]
-    return np.concatenate(X.gathered(_at, each=each))
+def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
+    """Deal classes into folds of nearly equal size, by the content of their vectors.
 
+    The folds are the same whatever the classes are called and in whatever order they come.
 
-def class_folds(classes: int, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
-    """Deal ``classes`` codes into folds of nearly equal size, at random but repeatably.
-
-    >>> [len(fold) for fold in class_folds(10, 3)]
+    >>> [len(fold) for fold in class_folds(np.eye(10), 3)]
     [4, 3, 3]
     """
-    order = np.random.default_rng(seed).permutation(classes)
+    order = np.argsort(content_keys(vectors, seed), kind="stable")
     return [np.sort(part) for part in np.array_split(order, folds) if len(part)]
 
 
-def drawn(rows: int, most: int, rng: np.random.Generator) -> Array:
-    """Draw without repetition; a huge number of rows is never listed."""
-    if rows <= SHUFFLED:
-        return rng.permutation(rows)[:most]
-    return rng.choice(rows, most, replace=False, shuffle=False)
+def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
+    """Return a number for each row that depends on its values and on the seed alone.
+
+    Rows in the order of these numbers are in random order, and the order in which they came does not
+    matter. Of wide rows, ``KEY_COLUMNS`` columns are read.
+    """
+    rows, columns = X.shape
+    read = np.unique(np.linspace(0, columns - 1, min(columns, KEY_COLUMNS)).astype(np.intp))
+    keys = np.empty(rows, dtype=np.uint64)
+    factors = np.random.default_rng(seed).integers(2**63, size=len(read), dtype=np.uint64) * 2 + 1
+    for part in blocks(rows):
+        values = np.ascontiguousarray(X[part][:, read], dtype=np.float64) + 0.0  # one zero, not two
+        mixed = _scrambled(values.view(np.uint64).reshape(values.shape) * factors)
+        keys[part] = _scrambled(mixed.sum(axis=1, dtype=np.uint64))
+    return keys
 
 
-def _at(X: Array, places: Array) -> Array:
-    return np.asarray(X[places])
+def _scrambled(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Let every bit move half of the others (the finaliser of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
+
+
+def _smallest_keys(X: Array, codes: Codes, most: int) -> list[npt.NDArray[np.uint64]]:
+    """Return the smallest ``most`` keys of each class, in order."""
+    keys = content_keys(X)
+    return [np.sort(keys[codes == k])[:most] for k in range(codes.max(initial=-1) + 1)]
+
+
+def _limits(parts: list[list[npt.NDArray[np.uint64]]], most: int) -> npt.NDArray[np.uint64]:
+    """Return the largest key of each class that is among its ``most`` smallest in all chunks."""
+    classes = max(len(part) for part in parts)
+    limits = np.zeros(classes, dtype=np.uint64)
+    for k in range(classes):
+        keys = np.sort(np.concatenate([part[k] for part in parts if k < len(part)]))[:most]
+        limits[k] = keys[-1] if len(keys) else 0
+    return limits
+
+
+def _below_limits(
+    X: Array,
+    codes: Codes,
+    weights: Array | None,
+    limits: npt.NDArray[np.uint64],
+    then: Pass | None,
+    given: tuple[Any, ...],
+) -> Any:
+    """Return the rows whose key is at most the limit of their class."""
+    keep = np.flatnonzero(content_keys(X) <= limits[codes])
+    found = X[keep], codes[keep], None if weights is None else weights[keep]
+    return found if then is None else then(*found, *given)
 
 
 def _place(codes: Codes, classes: Codes) -> Array:
     return np.asarray(np.searchsorted(classes, codes))
-
-
-def _ranks(codes: Codes) -> Array:
-    """Return how many rows of the same class come before each row."""
-    counts = np.bincount(codes)
-    order = np.argsort(codes, kind="stable")
-    ranks = np.empty(len(codes), dtype=np.intp)
-    ranks[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks
-
-
-def _pick(
-    codes: Codes,
-    X: Array,
-    weights: Array | None,
-    places: list[Array],
-    then: Pass | None,
-    given: tuple[Any, ...],
-    starts: Array,
-) -> Any:
-    """Return the rows of a chunk whose rank among the rows of their class is in ``places``."""
-    ranks = starts[codes] + _ranks(codes)
-    keep = np.zeros(len(codes), dtype=bool)
-    for k in np.unique(codes):
-        own = np.flatnonzero(codes == k)
-        keep[own] = np.isin(ranks[own], places[k])
-    found = X[keep], codes[keep], None if weights is None else weights[keep]
-    return found if then is None else then(*found, *given)

@@ -8,23 +8,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.process import ClassFeatures
+
 Array = npt.NDArray[Any]
 
 RIDGE_GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
+LEAVE_ONE_OUT_RIDGES = 10.0 ** np.arange(-2.5, 0.6, 0.25)
+"""Ridges tried, in units of the mean squared length of the centred semantics."""
+
 
 @dataclass(frozen=True)
 class PrototypeMap:
-    """The affine map from semantics to features: vectors @ coefᵀ + intercept."""
+    """The map from semantics to features: φ(vectors) @ coefᵀ + intercept."""
 
     coef: Array
     intercept: Array
     ridge: float
     """λ in the units of the problem."""
+    features: ClassFeatures | None = None
+    """φ; None is the identity, and the map affine."""
 
     def __call__(self, vectors: Array) -> Array:
         """Return the prototypes of classes, (L, p)."""
-        return np.asarray(vectors @ self.coef.T + self.intercept)
+        phi = vectors if self.features is None else self.features(vectors)
+        return np.asarray(phi @ self.coef.T + self.intercept)
 
 
 def prototype_map(
@@ -52,6 +60,25 @@ def prototype_map(
     H[np.diag_indices_from(H)] += max(lam, 1e-10 * scale)
     coef = np.linalg.solve(H, (sums - np.outer(mean, counts)).dot(A).T).T
     return PrototypeMap(coef, mean - coef @ center, lam)
+
+
+def least_error_map(means: Array, vectors: Array) -> PrototypeMap:
+    """Return the ridge regression of class means on semantics with the least leave-one-out error."""
+    K = len(means)
+    center, middle = vectors.mean(axis=0, dtype=float), means.mean(axis=0, dtype=float)
+    A, M = vectors - center, means - middle
+    scale = float(np.sqrt(np.einsum("ij,ij->", A, A) / K)) or 1.0
+    A = A / scale
+    values, U = np.linalg.eigh(A @ A.T)
+    values, gram = np.maximum(values, 0), M @ M.T
+    errors = []
+    for ridge in LEAVE_ONE_OUT_RIDGES:
+        R = np.eye(K) - (U * (values / (values + ridge))) @ U.T - 1 / K
+        R /= np.maximum(np.diag(R), 1e-12)[:, None]
+        errors.append(float(((R @ gram) * R).sum()))
+    ridge = float(LEAVE_ONE_OUT_RIDGES[int(np.argmin(errors))])
+    coef = (A.T @ ((U / (values + ridge)) @ (U.T @ M))).T / scale
+    return PrototypeMap(coef, middle - coef @ center, ridge)
 
 
 def nearest_scores(X: Array, prototypes: Array) -> Array:

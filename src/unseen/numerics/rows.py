@@ -19,6 +19,7 @@ __all__ = [
     "Array",
     "Codes",
     "between_factor",
+    "block_sums",
     "blocks",
     "class_patterns",
     "class_sums",
@@ -70,7 +71,7 @@ def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
 
 def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array, Array]:
     """Return XᵀX, the class sums and the class weights of chunks, in one pass."""
-    moments, sums, counts = summed(_labelled_sums, X, codes, weights, given=(classes,), size=4 * BLOCK)
+    moments, sums, counts = summed(block_sums, X, codes, weights, given=(classes,), size=4 * BLOCK)
     return moments, sums.T, counts
 
 
@@ -177,9 +178,10 @@ def _class_totals(X: Array, codes: Codes, weights: Array | None, classes: int) -
     return *_class_sums(X, codes, weights, classes), *_class_weights(codes, weights, classes)
 
 
-def _labelled_sums(
+def block_sums(
     X: Array, codes: Codes, weights: Array | None, classes: int
 ) -> tuple[Array, Array, Array]:
+    """Return XᵀX, the class sums (classes, p) and the class weights of one block of rows."""
     return *_gram(X, weights), *_class_totals(X, codes, weights, classes)
 
 

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
+from unseen.numerics.process import ClassFeatures
+
 Array = npt.NDArray[Any]
 
 
@@ -51,6 +53,8 @@ class Scorer:
     weights: tuple[float, float, float] = (1.0, 0.0, 0.0)
     """α, β and γ."""
     steps: tuple[Step, ...] = ()
+    features: ClassFeatures | None = None
+    """φ: where it is given, mₖ = B φ(aₖ) + b + dₖ."""
     unit_points: bool = False
     """Scale mₖ to unit length; with UnitLength as the last step, scores are cosines."""
 

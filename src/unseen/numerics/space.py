@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.chunks import mapped, summed
 from unseen.numerics.folds import Rows
-from unseen.numerics.rows import blocks, class_sums, class_weights, gram, within_class_scatter
+from unseen.numerics.rows import Codes, block_sums, blocks, within_class_scatter
 from unseen.numerics.scorer import Affine, SignedRoot, Step, UnitLength
 from unseen.numerics.whitening import FEWEST_FEATURES, Whitening, power_normalise
 
@@ -29,6 +29,11 @@ class Space:
     matrix: Array | None
     """M (p, d); None is the identity."""
 
+    @property
+    def full_matrix(self) -> Array:
+        """M, also where it is the identity."""
+        return np.eye(len(self.center)) if self.matrix is None else self.matrix
+
     def __call__(self, X: Array) -> Array:
         """Return the rows in this space, (N, d), in their dtype."""
         width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
@@ -44,6 +49,15 @@ class Space:
         """Return class means, taken over rows that were powered if rows are, in this space."""
         centred = means - self.center
         return np.asarray(centred if self.matrix is None else centred @ self.matrix)
+
+    def of_sums(self, sums: Array, mass: Array) -> Array:
+        """Return sums of rows that were powered if rows are, each of a class of some mass, (L, d)."""
+        centred = sums - mass[:, None] * self.center
+        return np.asarray(centred if self.matrix is None else centred @ self.matrix)
+
+    def then(self, matrix: Array) -> Space:
+        """Return the space with another matrix in the place of its own."""
+        return Space(self.powered, self.center, matrix)
 
     def steps(self) -> tuple[Step, ...]:
         """Return the same as steps of a scorer."""
@@ -62,6 +76,9 @@ class SeenStatistics:
     sums: Array
     """(p, K)."""
     counts: Array
+    pool_scatter: Array | float = 0.0
+    """Scatter of pool rows about their classes, which counts beside that of labelled rows."""
+    pool_rows: int = 0
 
     @property
     def means(self) -> Array:
@@ -71,11 +88,11 @@ class SeenStatistics:
     @property
     def freedom(self) -> float:
         """Rows less classes."""
-        return float(self.counts.sum()) - len(self.counts)
+        return float(self.counts.sum()) - len(self.counts) + self.pool_rows
 
     def scatter(self) -> Array:
         """Return the within-class scatter, (p, p)."""
-        return within_class_scatter(self.moments, self.sums, self.counts)
+        return within_class_scatter(self.moments, self.sums, self.counts) + self.pool_scatter
 
     def whitened(self, shrinkage: float | None, dtype: Any) -> Space:
         """Return the space in which every direction varies alike within a class."""
@@ -89,20 +106,22 @@ class SeenStatistics:
 
 
 def seen_statistics(rows: Rows, classes: int, powered: bool) -> SeenStatistics:
-    """Take the sums block by block: nothing of the size of X is copied."""
-    p = rows.X.shape[1]
-    moments, sums = np.zeros((p, p)), np.zeros((p, classes))
-    for own in row_blocks(rows, powered):
-        moments += gram(own.X, own.weights)
-        sums += class_sums(own.X, own.codes, classes, own.weights)
-    return SeenStatistics(powered, moments, sums, class_weights(rows.codes, classes, rows.weights))
+    """Take the sums block by block, in one pass: nothing of the size of X is copied."""
+    moments, sums, counts = summed(
+        _statistics, rows.X, rows.codes, rows.weights, given=(classes, powered), size=FEW
+    )
+    return SeenStatistics(powered, moments, sums.T, counts)
 
 
-def row_blocks(rows: Rows, powered: bool) -> Iterator[Rows]:
-    """Cut labelled rows into blocks, powered if asked for."""
-    for part in blocks(len(rows.X), FEW):
-        X = power_normalise(rows.X[part]) if powered else rows.X[part]
-        yield Rows(X, rows.codes[part], None if rows.weights is None else rows.weights[part])
+def _statistics(
+    X: Array, codes: Codes, weights: Array | None, classes: int, powered: bool
+) -> tuple[Array, Array, Array]:
+    return block_sums(power_normalise(X) if powered else X, codes, weights, classes)
+
+
+def powered_rows(X: Any, powered: bool) -> Any:
+    """Return rows, in memory or in chunks, as signed roots at unit length if asked for."""
+    return mapped(power_normalise, X) if powered else X
 
 
 def to_be_powered(columns: int) -> bool:

@@ -35,10 +35,31 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
     """
     if strength <= 0 or len(log_p) == 0:
         return log_p
+    return kept(mapped(_moved, log_p, given=(class_biases(log_p, prior, strength, max_iter),)))
+
+
+def class_biases(
+    scores: Any,
+    prior: Array,
+    strength: float = 1.0,
+    max_iter: int = 100,
+    start: Array | None = None,
+) -> Array:
+    """Return the bias of each class under which softmax(scores + bias) leans towards a prior.
+
+    Parameters
+    ----------
+    scores : array or chunks of shape (M, L)
+        Up to a constant a row. A row may have one finite score only.
+    prior, strength
+        As of :func:`balance`.
+    start : array of shape (L,), optional
+        Biases near the answer.
+    """
     # Rows scaled to a largest entry of one: nothing over- or underflows.
-    P = kept(mapped(_scaled, log_p))
-    target = np.log(prior) + np.log(len(log_p))
-    bias = np.zeros(log_p.shape[1])
+    P = kept(mapped(_scaled, scores))
+    target = np.log(prior) + np.log(len(scores))
+    bias = np.zeros(scores.shape[1]) if start is None else start - start.mean()
     past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
         # What each class would draw at bias zero, the others as they are.
@@ -51,8 +72,7 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
         if np.abs(residual).max() < 1e-6:
             break
         bias = np.clip(_accelerated(update, residual, past), -LARGEST, LARGEST)
-    del P  # it is as large as the answer
-    return kept(mapped(_moved, log_p, given=(bias,)))
+    return bias
 
 
 def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]) -> Array:

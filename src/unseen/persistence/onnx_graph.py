@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.numerics.process import ClassFeatures
 from unseen.numerics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
 
 Array = npt.NDArray[Any]
@@ -54,9 +55,8 @@ def graph_of(scorer: Scorer, vectors: Array, columns: int, dtype: Any, facts: di
     rows = "features"
     for step in scorer.steps:
         rows = _draw_step(draw, rows, step)
-    points = draw.node(
-        "MatMul", draw.constant(vectors, "semantics"), draw.constant(scorer.coef.T, "coef")
-    )
+    classes = _draw_features(draw, draw.constant(vectors, "semantics"), scorer.features)
+    points = draw.node("MatMul", classes, draw.constant(scorer.coef.T, "coef"))
     if scorer.intercept is not None:
         points = draw.node("Add", points, draw.constant(scorer.intercept, "intercept"))
     if scorer.corrections is not None:
@@ -92,6 +92,29 @@ def graph_of(scorer: Scorer, vectors: Array, columns: int, dtype: Any, facts: di
     onnx.helper.set_model_props(model, facts)
     onnx.checker.check_model(model, full_check=True)
     return model
+
+
+def _draw_features(draw: Drawing, vectors: str, features: ClassFeatures | None) -> str:
+    """Return φ of class vectors: the vectors themselves, or a kernel; then, if shared, their rows."""
+    if features is None:
+        return vectors
+    first = vectors
+    if features.anchors is not None:
+        center = features.anchors.mean(axis=0)  # distances are exact to more digits near the origin
+        own = draw.node("Sub", vectors, draw.constant(center))
+        anchors = features.anchors - center
+        squares = np.einsum("ij,ij->i", anchors, anchors)
+        cross = draw.node("MatMul", own, draw.constant(-2 * anchors.T))
+        distances = draw.node(
+            "Add", draw.node("Add", cross, draw.squares(own, 1)), draw.constant(squares)
+        )
+        first = draw.node("Exp", draw.node("Mul", distances, draw.constant(-features.width)))
+    if not features.shared:
+        return first
+    rows = vectors
+    for step in (SignedRoot(), UnitLength()) if features.powered else ():
+        rows = _draw_step(draw, rows, step)
+    return draw.node("Concat", first, rows, axis=1)
 
 
 def _draw_step(draw: Drawing, rows: str, step: Step) -> str:

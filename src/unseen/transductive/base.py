@@ -12,15 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.base import ZeroShotClassifier, bare
+from unseen.base import ZeroShotClassifier, bare, classes_with
 from unseen.exceptions import AdaptationWarning
 from unseen.inputs import UNLABELLED, has_label, labelled_rows
 from unseen.numerics.chunks import Chunks, kept, mapped, marked, summed, taken
 from unseen.numerics.folds import Rows
-from unseen.numerics.judge import Judgement, judge
 from unseen.numerics.known import NOTHING_KNOWN, Known
+from unseen.numerics.review import Review
 from unseen.numerics.rows import Codes
+from unseen.numerics.sketch import review_sketch
 from unseen.transductive.rounds import Observer, PoolScores, Round
+from unseen.transductive.selection import BalancedSelection, SelectionStrategy, strategy_of
 
 Array = npt.NDArray[Any]
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
@@ -63,7 +65,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
     transduction_: Any
-    judgement_: Judgement | None
+    review_: Review | None
     history_: list[Round]
     labelled_round_: Any
 
@@ -141,7 +143,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         if not self.takes_known:
             raise ValueError(
                 f"{type(self).__name__} cannot learn from known rows of the pool. Leave 'known' out, "
-                f"or fit one of {', '.join(methods_with('takes_known'))}."
+                f"or fit one of {', '.join(classes_with('takes_known'))}."
             )
         return Known.of(known, rows, candidates)
 
@@ -157,27 +159,25 @@ class TransductiveClassifier(ZeroShotClassifier):
     ) -> Array:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
 
-    def _leaves_alone(self, split: Split, candidates: Array, vectors: Array) -> bool:
-        """Tell whether a pool should not teach balanced rounds; warn if so and set ``judgement_``.
+    def _strategy(self, split: Split, candidates: Array, vectors: Array) -> SelectionStrategy:
+        """Return how pseudo-labels are selected; set ``review_``.
 
-        Only the default strategy is judged: whoever names another, or gives a prior, has decided.
+        The default, "balanced", leans to class shares that follow a review of the pool: equal ones
+        where it looks even, else those that it shows. Whoever names another strategy, or gives a prior,
+        has decided.
         """
-        self.judgement_ = None
+        self.review_ = None
+        selection = getattr(self, "selection", None)
+        strategy = strategy_of(selection, type(self).__name__)
         decided = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
-        if getattr(self, "selection", None) != "balanced" or decided:
-            return False
-        self.judgement_ = judge(split.rows, split.pool, self._seen_vectors(), vectors)
-        if self.judgement_ is None or self.judgement_.adapt:
-            return False
-        warnings.warn(
-            f"{type(self).__name__} left the pool alone, and its answer is the inductive one: "
-            f"{self.judgement_.reason}. Name the classes that are in the pool with candidates=[...], "
-            "or give selection=BalancedSelection(prior=...) to adapt all the same."
-            + (" Known rows keep their labels, and teach nothing." if len(split.known) else ""),
-            AdaptationWarning,
-            stacklevel=6,
-        )
-        return True
+        if not isinstance(selection, str) or selection != "balanced" or decided:
+            return strategy
+        self.review_ = review_sketch(split.rows, split.pool, self._seen_vectors(), vectors)
+        if self.review_ is None:
+            return strategy
+        for alarm in self.review_.alarms.values():
+            warnings.warn(f"{type(self).__name__}: {alarm}", AdaptationWarning, stacklevel=6)
+        return BalancedSelection(prior=self.review_.shares)
 
     def _own(self, candidates: Array) -> Array:
         """Return the place of each candidate among the seen classes, -1 for an unseen one."""
@@ -222,18 +222,6 @@ class TransductiveClassifier(ZeroShotClassifier):
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
-
-
-def methods_with(attribute: str) -> list[str]:
-    """Return the names of the library's transductive methods whose class attribute is true."""
-    found: set[str] = set()
-    waiting = [TransductiveClassifier]
-    while waiting:
-        cls = waiting.pop()
-        waiting += cls.__subclasses__()
-        if getattr(cls, attribute) and cls.__module__.startswith("unseen."):
-            found.add(cls.__name__)
-    return sorted(found)
 
 
 def _labels(

@@ -21,7 +21,7 @@ from unseen.numerics.space import FEW, to_be_powered
 from unseen.numerics.whitening import power_normalise
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
-from unseen.transductive.selection import Selection, strategy_of
+from unseen.transductive.selection import Selection
 
 Array = npt.NDArray[Any]
 
@@ -74,8 +74,8 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     history_ : list of Round
     compatibility_, inductive_ : array of shape (p, q)
         V after the rounds, and before the first.
-    judgement_ : Judgement or None
-        What spoke for or against learning from the pool.
+    review_ : Review or None
+        What rehearsals on seen classes said of the pool.
 
     Examples
     --------
@@ -118,12 +118,11 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Array:
         by_hand = self._switch("normalise")
-        strategy = strategy_of(self.selection, type(self).__name__)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seen, (labelled, codes, own), pool = self._seen_vectors(), split.rows, split.pool
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
         self._powered = to_be_powered(p) if by_hand is None else by_hand
-        alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
+        strategy = self._strategy(split, candidates, vectors)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
         zero = np.zeros((p, len(coordinates)), dtype=dtype)
@@ -133,7 +132,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
         self._calibrate(split.rows, seen)
         self.history_ = []
-        if alone:
+        if not len(pool):
             return np.zeros(len(pool), dtype=np.intp)
         X = self._gathered(labelled, pool)
         own = np.ones(N) if own is None else own

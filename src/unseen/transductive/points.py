@@ -5,21 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.gaussian import scores
 from unseen.numerics.known import NOTHING_KNOWN, Known
-from unseen.numerics.predicted import fit_predictor
-from unseen.numerics.prototypes import PrototypeMap
+from unseen.numerics.prototypes import PrototypeMap, least_error_map
 from unseen.numerics.rows import Codes, blocks
-from unseen.numerics.scorer import Scorer
 from unseen.numerics.space import SeenStatistics, Space, seen_statistics, to_be_powered
-from unseen.transductive.base import Compress, Split, TransductiveClassifier
-from unseen.transductive.places import Places, keys
+from unseen.transductive.base import Compress, Split
+from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
 
 Array = npt.NDArray[Any]
@@ -52,7 +49,7 @@ class PoolProblem:
         return np.asarray(self.known.clamp_labels(found))
 
 
-class PointClassifier(TransductiveClassifier):
+class PointClassifier(PrototypeClassifier):
     """A classifier by the nearest class point, for methods whose pool moves the points.
 
     The start is ridge regression from semantics to class means, its ridge by leaving each seen class
@@ -63,15 +60,7 @@ class PointClassifier(TransductiveClassifier):
     probabilities.
     """
 
-    _space: Space
-    _map: PrototypeMap | None
-    points_: Array
     start_: Array
-
-    _whole: ClassVar[tuple[str, ...]] = ("rounds",)
-    """Parameters that are integers >= 0."""
-    _positive: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
 
     def __init__(
         self,
@@ -96,9 +85,7 @@ class PointClassifier(TransductiveClassifier):
         powered = self.shrinkage is not None and to_be_powered(X.shape[1])
         statistics = seen_statistics(split.rows, len(seen), powered)
         self._space = self._make_space(statistics, split)
-        self._seen_points = self._space.of_means(statistics.means).astype(X.dtype)
-        self._seen_keys, self._fitted_keys = keys(seen), keys(vectors)
-        self._width = int(seen.shape[1])
+        self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
         self._map = None
         if self._parameters()[0] is not None:
             self._map = self._make_map(self._seen_points, statistics.counts, seen)
@@ -142,62 +129,10 @@ class PointClassifier(TransductiveClassifier):
 
     def _make_map(self, means: Array, counts: Array, vectors: Array) -> PrototypeMap:
         """Return the map from semantics to points."""
-        return fit_predictor(means, counts, vectors).prototypes
+        return least_error_map(means, vectors)
 
     def _start(self, vectors: Array, own: Array) -> Array:
         """Return the points of candidates before the pool is seen."""
         points = self._mapped(vectors)
         points[own >= 0] = self._seen_points[own[own >= 0]]
         return points
-
-    def _mapped(self, vectors: Array) -> Array:
-        if self._map is None:  # one-hot: no class can be foretold
-            return np.zeros((len(vectors), self._seen_points.shape[1]))
-        return np.array(self._map(vectors), dtype=float)
-
-    def _points_of(self, vectors: Array) -> Array:
-        """Return a point for each class: moved, of labelled rows, or mapped; known by its vector."""
-        points = self._mapped(vectors).astype(self.points_.dtype)
-        fitted, seen = Places(self._fitted_keys), Places(self._seen_keys)
-        for i, key in enumerate(keys(vectors)):
-            place = fitted.take(key)
-            if place is not None:
-                points[i] = self.points_[place]
-            elif (place := seen.take(key)) is not None:
-                points[i] = self._seen_points[place]
-        return points
-
-    def _scores(self, X: Array, vectors: Array) -> Array:
-        points = self._points_of(vectors).astype(X.dtype)
-        out = np.empty((len(X), len(points)), dtype=X.dtype)
-        for rows in blocks(len(X)):
-            out[rows] = scores(self._space(X[rows]), points)
-        return out
-
-    def _scorer(self, vectors: Array) -> Scorer:
-        points = self._points_of(vectors)
-        if self._map is None:
-            coef, intercept = np.zeros((points.shape[1], self._width)), np.zeros(points.shape[1])
-        else:
-            coef, intercept = self._map.coef, self._map.intercept
-        corrections = points - (vectors @ coef.T + intercept)
-        scorer = Scorer(coef, intercept, corrections, weights=(1.0, 0.5, 0.0))
-        return scorer.after(*self._space.steps())
-
-    def _semantic_width(self) -> int:
-        return self._width
-
-    def _check_parameters(self) -> None:
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._positive:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")
-        value = getattr(self, "shrinkage", None)
-        if not (value is None or (isinstance(value, str) and value == "auto")) and not (
-            isinstance(value, Real) and 0 <= float(value) <= 1
-        ):
-            self._refuse("shrinkage", "'auto', None or a number in [0, 1]")

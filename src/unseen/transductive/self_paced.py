@@ -21,8 +21,8 @@ from unseen.transductive.base import (
     TransductiveClassifier,
     log_probabilities,
 )
-from unseen.transductive.rounds import PoolScores, never, run_rounds
-from unseen.transductive.selection import Selection, strategy_of
+from unseen.transductive.rounds import PoolScores, run_rounds
+from unseen.transductive.selection import Selection
 
 Array = npt.NDArray[Any]
 
@@ -36,8 +36,8 @@ class SelfPaced(TransductiveClassifier):
     The strategy is SPASS of Y. Yu, Z. Ji, J. Guo and Y. Pang, "Transductive zero-shot learning with
     adaptive structural embedding", Section III-B. Deviations: ``selection="balanced"``, the default,
     takes the place of the paper's one threshold, which collapses on real data and is kept as
-    ``selection="threshold"``; and a pool that seems to lack candidates, or too small by rehearsals on
-    seen classes, is left alone by it, with a warning.
+    ``selection="threshold"``; it leans to equal class shares where a review by rehearsals on seen
+    classes finds the pool even, else to the shares that the pool shows.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class SelfPaced(TransductiveClassifier):
         The model after the last round; it labels new rows.
     transduction_ : array of N labels
     history_ : list of Round
-    judgement_ : Judgement or None
-        What spoke for or against learning from the pool.
+    review_ : Review or None
+        What rehearsals on seen classes said of the pool.
 
     Examples
     --------
@@ -67,6 +67,8 @@ class SelfPaced(TransductiveClassifier):
     >>> model.transduction_[-1]
     np.str_('fox')
     """
+
+    takes_chunks = True
 
     estimator_: ZeroShotClassifier
     takes_known: ClassVar[bool] = True
@@ -88,7 +90,7 @@ class SelfPaced(TransductiveClassifier):
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Any:
-        strategy = strategy_of(self.selection, type(self).__name__)
+        strategy = self._strategy(split, candidates, vectors)
         classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])
         place = {label: code for code, label in enumerate(classes.tolist())}
         code_of = np.array([place[label] for label in candidates.tolist()])
@@ -104,9 +106,6 @@ class SelfPaced(TransductiveClassifier):
         if not len(split.pool):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
-        if self._leaves_alone(split, candidates, vectors):
-            self.history_ = []
-            return never(split.pool)
         start = self._pool_scores(split.pool)
         self.history_, first_round = run_rounds(
             start, learn, strategy, self.settle, split.known, split.observer

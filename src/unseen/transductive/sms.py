@@ -14,7 +14,7 @@ from unseen.numerics.rows import class_sums
 from unseen.numerics.structural import one_domain, semantic_ridge, two_domains
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
-from unseen.transductive.selection import Selection, strategy_of
+from unseen.transductive.selection import Selection
 from unseen.transductive.taste import ROUND_C
 
 Array = npt.NDArray[Any]
@@ -61,8 +61,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     compatibility_, inductive_ : array of shape (p, q)
         V after the rounds, and before the first.
     C_, mu_ : float
-    judgement_ : Judgement or None
-        What spoke for or against learning from the pool.
+    review_ : Review or None
+        What rehearsals on seen classes said of the pool.
 
     Examples
     --------
@@ -105,10 +105,9 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     ) -> Array:
         if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
             self._refuse("shrinkage", "None or a number in (0, 1]")
-        strategy = strategy_of(self.selection, type(self).__name__)
         A, B, dtype, pool = self._seen_vectors().T, vectors.T, split.rows.X.dtype, split.pool
-        # The judge comes first: what it needs would lie beside sums of p × p.
-        alone = not len(pool) or self._leaves_alone(split, candidates, vectors)
+        # The review comes first: what it needs would lie beside sums of p × p.
+        strategy = self._strategy(split, candidates, vectors)
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(split.rows, A, C, mu)
         sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
@@ -117,7 +116,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         self.compatibility_ = self.inductive_ = V.astype(dtype)
         self._calibrate(split.rows, A.T, choice.temperature)
         self.history_ = []
-        if alone:
+        if not len(pool):
             return np.zeros(len(pool), dtype=np.intp)
         if C is None and self._parameters()[0] is not None:
             self.C_ = 2 * ROUND_C * sums.scale

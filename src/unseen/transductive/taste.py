@@ -16,7 +16,7 @@ from unseen.numerics.folds import Rows
 from unseen.numerics.structural import StructuralSolution
 from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, never, run_rounds
-from unseen.transductive.selection import Selection, strategy_of
+from unseen.transductive.selection import Selection
 
 Array = npt.NDArray[Any]
 
@@ -45,8 +45,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     - The start is :class:`~unseen.ASTE` as it is. In the rounds the regulariser measures V by the
       within-class covariance of the seen rows, shrunk to its mean variance (``shrinkage=None`` gives
       the paper's plain norm), and "auto" means a fixed, moderate C.
-    - A pool that seems to lack candidates, or too small by rehearsals on seen classes, is left alone,
-      with a warning: adapting to it may do harm.
+    - Selection leans to equal class shares where a review by rehearsals on seen classes finds the
+      pool even, else to the shares that the pool shows.
     - ω gives the pool as much weight as the labelled rows (``pool_weight="auto"``); the paper writes
       no weight, ``pool_weight=1``.
 
@@ -76,8 +76,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     duality_gap_, relative_gap_ : float
         The certificate of the last round, for its pseudo-labels; NaN if that round trusted no row.
     C_, mu_ : float
-    judgement_ : Judgement or None
-        What spoke for or against learning from the pool.
+    review_ : Review or None
+        What rehearsals on seen classes said of the pool.
 
     Examples
     --------
@@ -87,6 +87,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     >>> TASTE(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
     np.str_('fox')
     """
+
+    takes_chunks = True
 
     inductive_: Array
     duality_gap_: float
@@ -121,8 +123,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def _fit_split(
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Any:
-        strategy = strategy_of(self.selection, type(self).__name__)
-        rounds = len(split.pool) > 0 and not self._leaves_alone(split, candidates, vectors)
+        strategy = self._strategy(split, candidates, vectors)
+        rounds = len(split.pool) > 0
         seen = self._start(split, vectors, compress, rounds)
         if not rounds:
             self.history_ = []

@@ -1,0 +1,69 @@
+"""The review of a pool for models that have no Gaussian classes themselves: in a sketch of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.numerics.chunks import Chunks
+from unseen.numerics.folds import Rows
+from unseen.numerics.gaussian import Plan, Pool
+from unseen.numerics.positive import lower_factor, lower_inverse
+from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
+from unseen.numerics.seen_model import pool_model, seen_model
+from unseen.numerics.space import powered_rows, seen_statistics, to_be_powered
+from unseen.numerics.transduction import reviewed
+
+Array = npt.NDArray[Any]
+
+SKETCH_COLUMNS = 256
+"""Features of the sketch: the first principal directions of the labelled rows."""
+
+SKETCH_ROWS = 3000
+"""Labelled rows, and rows of the pool, that the review looks at."""
+
+
+def review_sketch(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Review | None:
+    """Review a pool whose candidates are all unseen; None where too few classes can be rehearsed.
+
+    Parameters
+    ----------
+    rows : Rows
+        The labelled rows.
+    pool : array or chunks of shape (M, p)
+    seen, vectors : arrays of shape (K, q) and (L, q)
+        Semantics of the seen classes and of the candidates.
+    """
+    K, L = len(seen), len(vectors)
+    if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool):
+        return None
+    powered = to_be_powered(rows.X.shape[1])
+    own = pool.constant(0) if isinstance(pool, Chunks) else np.zeros(len(pool), dtype=np.intp)
+    few = powered_rows(Rows(pool, own).thinned(SKETCH_ROWS).X, powered)
+    some = rows.thinned(-(-SKETCH_ROWS // K))
+    some = some._replace(X=powered_rows(some.X, powered))
+    if min(some.X.shape) > SKETCH_COLUMNS:
+        basis = first_directions(some.X)
+        few, some = few @ basis, some._replace(X=some.X @ basis)
+    model = seen_model(seen_statistics(some, K, False), seen, None, some.X.dtype)
+    review = rehearse(model, some, L, len(few), REHEARSALS)
+    before = pool_model(model, vectors, np.full(L, -1))
+    return reviewed(model, before, Pool(few, model.space), Plan(), review)[0]
+
+
+def first_directions(X: Array) -> Array:
+    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
+
+    One step of subspace iteration from random directions; the review needs no singular values.
+    """
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
+    basis: Array = (X.T @ (X @ start)).astype(float)
+    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
+        for _ in range(2):
+            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
+    except np.linalg.LinAlgError:
+        basis = np.linalg.qr(basis)[0]
+    return basis.astype(X.dtype)

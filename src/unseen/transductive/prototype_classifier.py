@@ -1,0 +1,119 @@
+"""What methods with one prototype a class share: a space, prototypes, scores and model files."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.numerics.chunks import blocks
+from unseen.numerics.gaussian import scores
+from unseen.numerics.prototypes import PrototypeMap
+from unseen.numerics.scorer import Scorer
+from unseen.numerics.space import Space
+from unseen.transductive.base import TransductiveClassifier
+
+Array = npt.NDArray[Any]
+
+
+class PrototypeClassifier(TransductiveClassifier):
+    """A classifier by the nearest prototype: scores are z·m − ½‖m‖² + offset.
+
+    A class is known by its vector, so a vector that changed after ``fit`` is a new class. Candidates of
+    ``fit`` have the prototype that it found, other seen classes the mean of their rows, and further
+    classes the one that the map predicts.
+    """
+
+    _space: Space
+    _map: PrototypeMap | None
+    """From semantics to prototypes; None without semantics: no class can be predicted."""
+    points_: Array
+    """The prototypes of the candidates of ``fit``, (L, d)."""
+
+    _whole: ClassVar[tuple[str, ...]] = ("rounds",)
+    """Parameters that are integers >= 0."""
+    _positive: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are numbers >= 0."""
+
+    def _keep_classes(self, seen: Array, vectors: Array, seen_points: Array) -> None:
+        """Note which class has which prototype."""
+        self._seen_points = seen_points
+        self._seen_keys, self._fitted_keys = _keys(seen), _keys(vectors)
+        self._width = int(seen.shape[1])
+        self._offsets = np.zeros(len(vectors))
+
+    def _mapped(self, vectors: Array) -> Array:
+        if self._map is None:  # one-hot: no class can be foretold
+            return np.zeros((len(vectors), self._seen_points.shape[1]))
+        return np.array(self._map(vectors), dtype=float)
+
+    def _points_of(self, vectors: Array) -> tuple[Array, Array]:
+        """Return a prototype and an offset for each class: adapted, of labelled rows, or predicted."""
+        points = self._mapped(vectors).astype(self.points_.dtype)
+        offsets = np.zeros(len(vectors))
+        fitted, seen = _Places(self._fitted_keys), _Places(self._seen_keys)
+        for i, key in enumerate(_keys(vectors)):
+            place = fitted.take(key)
+            if place is not None:
+                points[i], offsets[i] = self.points_[place], self._offsets[place]
+            elif (place := seen.take(key)) is not None:
+                points[i] = self._seen_points[place]
+        return points, offsets
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        points, offsets = (part.astype(X.dtype) for part in self._points_of(vectors))
+        out = np.empty((len(X), len(points)), dtype=X.dtype)
+        for rows in blocks(len(X)):
+            out[rows] = scores(self._space(X[rows]), points) + offsets
+        return out
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        points, offsets = self._points_of(vectors)
+        coef, intercept = np.zeros((points.shape[1], self._width)), np.zeros(points.shape[1])
+        features = None
+        if self._map is not None:
+            coef, intercept, features = self._map.coef, self._map.intercept, self._map.features
+        corrections = points - self._mapped(vectors)
+        scorer = Scorer(
+            coef, intercept, corrections, offsets, weights=(1.0, 0.5, 0.0), features=features
+        )
+        return scorer.after(*self._space.steps())
+
+    def _semantic_width(self) -> int:
+        return self._width
+
+    def _check_parameters(self) -> None:
+        for name in self._whole:
+            value = getattr(self, name)
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
+                self._refuse(name, "an integer >= 0")
+        for name in self._positive:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                self._refuse(name, "a number >= 0")
+        value = getattr(self, "shrinkage", None)
+        if not (value is None or (isinstance(value, str) and value == "auto")) and not (
+            isinstance(value, Real) and 0 <= float(value) <= 1
+        ):
+            self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
+
+
+class _Places:
+    """Positions of keys; a key that occurs twice gives its first position first."""
+
+    def __init__(self, keys: list[bytes]) -> None:
+        self._places: dict[bytes, list[int]] = {}
+        for place, key in enumerate(keys):
+            self._places.setdefault(key, []).append(place)
+
+    def take(self, key: bytes) -> int | None:
+        """Return the position of a key, None if there is none."""
+        places = self._places.get(key)
+        return None if not places else places.pop(0) if len(places) > 1 else places[0]
+
+
+def _keys(vectors: Array) -> list[bytes]:
+    """Return a key for each class vector; equal vectors have equal keys."""
+    return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
