@@ -37,9 +37,9 @@ TRUSTED = 0.5
 TEMPERATURE = 2.0
 """τ: what a row says of its class counts for half (1, 3 and 4 gain nothing on folds)."""
 
-SMOOTHING = 0.1
+SMOOTHING = 0.3
 """α: rows, as a share of the mean class, that every class has before any is counted, where shares are
-learned (tried: 0.03, 0.1, 0.3, 1). Few enough that a class without rows fades."""
+learned (tried: 0.03, 0.1, 0.3, 1). Fewer let rare classes fade, more keep absent ones alive."""
 
 FIRM_TIE, EVEN_TIE = 0.3, 0.5
 """The scale c of the tie as a share of what errors of prediction suggest: where class shares are
@@ -162,7 +162,7 @@ class Pool:
     """Unlabelled rows, in memory or in chunks, of which only sums and scores are taken."""
 
     X: Any
-    """Rows, powered where the space is of powered rows."""
+    """Rows, scaled as those of the space."""
     space: Space
     """The whitened space of z; rows never enter it, class means are brought out of it."""
     known: Known = NOTHING_KNOWN
@@ -181,8 +181,8 @@ class Pool:
 
 
 def row_scores(X: Any, space: Space, points: Array, directions: Array | None = None) -> Any:
-    """Return ``scores`` of powered rows that are not in the space of the points, block by block."""
-    weights = (points if directions is None else directions) @ space.full_matrix.T
+    """Return ``scores`` of scaled rows that are not in the space of the points, block by block."""
+    weights = space.weights(points if directions is None else directions)
     constant = -(weights @ space.center) - 0.5 * np.einsum("ij,ij->i", points, points)
     dtype = X.dtype
     return mapped(_affine, X, given=(weights.T.astype(dtype), constant.astype(dtype)))

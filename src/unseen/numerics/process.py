@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from unseen.numerics.whitening import Scaling, scaled
+
 Array = npt.NDArray[Any]
 
 WIDTHS: tuple[float | None, ...] = (None, 0.1, 0.3, 1.0)
@@ -51,8 +53,8 @@ class ClassFeatures:
     width: float
     """γ, for vectors as they are."""
     shared: bool
-    powered: bool
-    """Whether rows of features are signed roots at unit length."""
+    scaling: Scaling
+    """Of rows of features."""
 
     def __call__(self, vectors: Array) -> Array:
         """Return the features of classes, (L, f)."""
@@ -63,12 +65,7 @@ class ClassFeatures:
 
     def rows(self, vectors: Array) -> Array:
         """Return class vectors as rows of features, (L, q)."""
-        vectors = np.asarray(vectors, dtype=float)
-        if not self.powered:
-            return vectors
-        rooted = np.copysign(np.sqrt(np.abs(vectors)), vectors)
-        length = np.linalg.norm(rooted, axis=1, keepdims=True)
-        return np.asarray(rooted / np.where(length > 0, length, 1))
+        return scaled(np.asarray(vectors, dtype=float), self.scaling)
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ def fit_process(
         None if kernel.width is None else np.asarray(vectors, dtype=float),
         0.0 if kernel.width is None else kernel.width / scale**2,
         slope != 0,
-        features.powered,
+        features.scaling,
     )
     return SemanticProcess(chosen, center, scale, A, kernel, ridge * RIDGE_FACTOR, slope)
 

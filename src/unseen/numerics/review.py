@@ -19,7 +19,7 @@ from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accu
 from unseen.numerics.folds import Rows, content_keys
 from unseen.numerics.gaussian import EVEN_TIE, FIRM_TIE, ROUNDS, Plan, Pool, adapt
 from unseen.numerics.seen_model import SeenModel, pool_model, start_of
-from unseen.numerics.whitening import power_normalise
+from unseen.numerics.whitening import scaled
 
 Array = npt.NDArray[Any]
 
@@ -28,8 +28,8 @@ FEWEST_TO_REHEARSE = 6
 
 REHEARSALS = 6
 
-REHEARSED_ROWS = 1500
-"""Rows of a rehearsal's pool at most."""
+REHEARSED_SCORES = 100_000
+"""Rows × classes of a rehearsal's pool at most."""
 
 SIZE_RATIO = 50.0
 """How many times as many rows the largest class of an uneven rehearsal has as the smallest."""
@@ -135,7 +135,7 @@ def rehearse(
     assert model.vectors is not None
     K = len(model.vectors)
     held = int(np.clip(candidates, 2, K // 3))
-    size = max(1, round(min(pool_rows / candidates, REHEARSED_ROWS / held)))
+    size = max(1, round(min(pool_rows / candidates, REHEARSED_SCORES / held**2)))
     sample: Rows = rows.thinned(size)
     results = []
     for number in range(rehearsals):
@@ -159,7 +159,7 @@ def _rehearsal(
     place[held] = np.arange(len(held))
     own = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[own], place[sample.codes[own]]
-    X = power_normalise(X) if model.space.powered else X
+    X = scaled(X, model.space.scaling)
     log_temperature, first, gains, rehearsed = 0.0, 0.0, [], []
     for kind, chosen in enumerate(_pools(X, codes, len(held))):
         pool = Pool(X[chosen], model.space)

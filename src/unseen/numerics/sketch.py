@@ -13,7 +13,7 @@ from unseen.numerics.gaussian import Plan, Pool
 from unseen.numerics.positive import lower_factor, lower_inverse
 from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
 from unseen.numerics.seen_model import pool_model, seen_model
-from unseen.numerics.space import powered_rows, seen_statistics, to_be_powered
+from unseen.numerics.space import scaled_rows, seen_statistics, usual_scaling
 from unseen.numerics.transduction import reviewed
 
 Array = npt.NDArray[Any]
@@ -39,15 +39,15 @@ def review_sketch(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Review 
     K, L = len(seen), len(vectors)
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool):
         return None
-    powered = to_be_powered(rows.X.shape[1])
+    scaling = usual_scaling(rows.X)
     own = pool.constant(0) if isinstance(pool, Chunks) else np.zeros(len(pool), dtype=np.intp)
-    few = powered_rows(Rows(pool, own).thinned(SKETCH_ROWS).X, powered)
+    few = scaled_rows(Rows(pool, own).thinned(SKETCH_ROWS).X, scaling)
     some = rows.thinned(-(-SKETCH_ROWS // K))
-    some = some._replace(X=powered_rows(some.X, powered))
+    some = some._replace(X=scaled_rows(some.X, scaling))
     if min(some.X.shape) > SKETCH_COLUMNS:
         basis = first_directions(some.X)
         few, some = few @ basis, some._replace(X=some.X @ basis)
-    model = seen_model(seen_statistics(some, K, False), seen, None, some.X.dtype)
+    model = seen_model(seen_statistics(some, K, "none"), seen, None, some.X.dtype)
     review = rehearse(model, some, L, len(few), REHEARSALS)
     before = pool_model(model, vectors, np.full(L, -1))
     return reviewed(model, before, Pool(few, model.space), Plan(), review)[0]

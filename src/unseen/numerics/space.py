@@ -12,19 +12,23 @@ from unseen.numerics.chunks import mapped, summed
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import Codes, block_sums, blocks, within_class_scatter
 from unseen.numerics.scorer import Affine, SignedRoot, Step, UnitLength
-from unseen.numerics.whitening import FEWEST_FEATURES, Whitening, power_normalise
+from unseen.numerics.whitening import FEWEST_FEATURES, Scaling, Whitening, scaled
 
 Array = npt.NDArray[Any]
 
 FEW = 1024
-"""Rows of a block: powering makes several copies of it."""
+"""Rows of a block: scaling makes several copies of it."""
+
+NEGATIVE_SHARE = 0.2
+"""The share of negative entries in the sum of absolute values from which features count as signed.
+Embeddings and principal components have about a half, activations and counts nearly none."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The map x → (x − center) M; with ``powered``, of signed roots at unit length."""
+    """The map x → (x − center) M, of rows that are scaled first."""
 
-    powered: bool
+    scaling: Scaling
     center: Array
     matrix: Array | None
     """M (p, d); None is the identity."""
@@ -41,36 +45,46 @@ class Space:
         center = self.center.astype(X.dtype)
         matrix = None if self.matrix is None else self.matrix.astype(X.dtype)
         for rows in blocks(len(X), FEW):
-            block = (power_normalise(X[rows]) if self.powered else X[rows]) - center
+            block = scaled(X[rows], self.scaling) - center
             out[rows] = block if matrix is None else block @ matrix
         return out
 
     def of_means(self, means: Array) -> Array:
-        """Return class means, taken over rows that were powered if rows are, in this space."""
-        centred = means - self.center
-        return np.asarray(centred if self.matrix is None else centred @ self.matrix)
+        """Return class means, taken over rows that were scaled as rows are, in this space."""
+        return self._turned(means - self.center)
 
     def of_sums(self, sums: Array, mass: Array) -> Array:
-        """Return sums of rows that were powered if rows are, each of a class of some mass, (L, d)."""
-        centred = sums - mass[:, None] * self.center
-        return np.asarray(centred if self.matrix is None else centred @ self.matrix)
+        """Return sums of rows that were scaled as rows are, each of a class of some mass, (L, d)."""
+        return self._turned(sums - mass[:, None] * self.center)
+
+    def weights(self, directions: Array) -> Array:
+        """Return w with x·w = z·direction but for a constant, (L, p)."""
+        if self.matrix is None:
+            return directions
+        return np.asarray(directions.astype(self.matrix.dtype) @ self.matrix.T, dtype=float)
+
+    def _turned(self, centred: Array) -> Array:
+        """Multiply by M; in the precision of M, since a copy of it costs more than the product."""
+        if self.matrix is None:
+            return np.asarray(centred)
+        return np.asarray(centred.astype(self.matrix.dtype) @ self.matrix, dtype=float)
 
     def then(self, matrix: Array) -> Space:
         """Return the space with another matrix in the place of its own."""
-        return Space(self.powered, self.center, matrix)
+        return Space(self.scaling, self.center, matrix)
 
     def steps(self) -> tuple[Step, ...]:
         """Return the same as steps of a scorer."""
         ones = np.ones(len(self.center))
         affine = Affine(self.center, ones if self.matrix is None else self.matrix)
-        return (SignedRoot(), UnitLength(), affine) if self.powered else (affine,)
+        return *scaling_steps(self.scaling), affine
 
 
 @dataclass(frozen=True)
 class SeenStatistics:
     """The sums over labelled rows that spaces and predictors are made of."""
 
-    powered: bool
+    scaling: Scaling
     moments: Array
     """XᵀX, (p, p)."""
     sums: Array
@@ -98,30 +112,53 @@ class SeenStatistics:
         """Return the space in which every direction varies alike within a class."""
         center = self.means.mean(axis=0)
         whitening = Whitening.of(self.scatter(), self.freedom, center, shrinkage, dtype)
-        return Space(self.powered, whitening.center, np.ascontiguousarray(whitening.inverse().T))
+        return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse().T))
 
     def plain(self, dtype: Any) -> Space:
         """Return the features as they are, about the mean of the class means."""
-        return Space(self.powered, self.means.mean(axis=0).astype(dtype), None)
+        return Space(self.scaling, self.means.mean(axis=0).astype(dtype), None)
 
 
-def seen_statistics(rows: Rows, classes: int, powered: bool) -> SeenStatistics:
+def seen_statistics(rows: Rows, classes: int, scaling: Scaling) -> SeenStatistics:
     """Take the sums block by block, in one pass: nothing of the size of X is copied."""
     moments, sums, counts = summed(
-        _statistics, rows.X, rows.codes, rows.weights, given=(classes, powered), size=FEW
+        _statistics, rows.X, rows.codes, rows.weights, given=(classes, scaling), size=FEW
     )
-    return SeenStatistics(powered, moments, sums.T, counts)
+    return SeenStatistics(scaling, moments, sums.T, counts)
 
 
 def _statistics(
-    X: Array, codes: Codes, weights: Array | None, classes: int, powered: bool
+    X: Array, codes: Codes, weights: Array | None, classes: int, scaling: Scaling
 ) -> tuple[Array, Array, Array]:
-    return block_sums(power_normalise(X) if powered else X, codes, weights, classes)
+    return block_sums(scaled(X, scaling), codes, weights, classes)
 
 
-def powered_rows(X: Any, powered: bool) -> Any:
-    """Return rows, in memory or in chunks, as signed roots at unit length if asked for."""
-    return mapped(power_normalise, X) if powered else X
+def scaled_rows(X: Any, scaling: Scaling) -> Any:
+    """Return rows, in memory or in chunks, scaled."""
+    return X if scaling == "none" else mapped(scaled, X, given=(scaling,))
+
+
+def usual_scaling(X: Any) -> Scaling:
+    """Return the scaling that suits rows: by their columns and their signs.
+
+    In few dimensions, length tells classes apart: rows stay as they are. Elsewhere it says more of the
+    example than of its class, so rows get unit length. Counts and activations, which are hardly ever
+    negative, have a few large entries that drown the others: their roots are taken first.
+    """
+    if X.shape[1] < FEWEST_FEATURES:
+        return "none"
+    negative, total = summed(_masses, X)
+    return "root" if float(negative) <= NEGATIVE_SHARE * float(total) else "unit"
+
+
+def _masses(X: Array) -> tuple[Array, Array]:
+    total = np.abs(X).sum(dtype=float)
+    return (total - X.sum(dtype=float)) / 2, total
+
+
+def scaling_steps(scaling: Scaling) -> tuple[Step, ...]:
+    """Return a scaling as steps of a scorer."""
+    return {"none": (), "unit": (UnitLength(),), "root": (SignedRoot(), UnitLength())}[scaling]
 
 
 def to_be_powered(columns: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,20 @@ because the classes to come do not share the covariance of those seen."""
 
 FEWEST_FEATURES = 64
 """Columns below which rows keep their length: in few dimensions it tells classes apart."""
+
+
+Scaling = Literal["none", "unit", "root"]
+"""What becomes of rows first: nothing, unit length, or signed square roots at unit length."""
+
+
+def scaled(X: Array, scaling: Scaling) -> Array:
+    """Return scaled rows; a zero row stays zero."""
+    if scaling == "none":
+        return X
+    if scaling == "root":
+        return power_normalise(X)
+    length = np.sqrt(np.einsum("ij,ij->i", X, X))
+    return np.asarray(X / np.where(length > 0, length, 1)[:, None])
 
 
 def power_normalise(X: Array) -> Array:

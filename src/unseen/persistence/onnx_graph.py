@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from unseen.numerics.process import ClassFeatures
 from unseen.numerics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
+from unseen.numerics.space import scaling_steps
 
 Array = npt.NDArray[Any]
 
@@ -112,7 +113,7 @@ def _draw_features(draw: Drawing, vectors: str, features: ClassFeatures | None) 
     if not features.shared:
         return first
     rows = vectors
-    for step in (SignedRoot(), UnitLength()) if features.powered else ():
+    for step in scaling_steps(features.scaling):
         rows = _draw_step(draw, rows, step)
     return draw.node("Concat", first, rows, axis=1)
 

@@ -14,7 +14,7 @@ from unseen.numerics.best import best_of_each_class
 from unseen.numerics.graph import neighbour_graph
 from unseen.numerics.rows import class_sums
 from unseen.numerics.space import SeenStatistics, Space
-from unseen.numerics.whitening import power_normalise
+from unseen.numerics.whitening import Scaling, scaled
 from unseen.transductive.base import Split
 from unseen.transductive.points import PointClassifier, PoolProblem
 
@@ -116,12 +116,12 @@ class BiDiLEL(PointClassifier):
     def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
         center = statistics.means.mean(axis=0)
         total, local = locality(
-            split, len(statistics.counts), center, statistics.powered, self.neighbours
+            split, len(statistics.counts), center, statistics.scaling, self.neighbours
         )
         wanted = len(statistics.counts) - 1 if self.dimensions == "auto" else int(self.dimensions)
         P = supervised_projection(total, local, self.alpha, max(1, min(wanted, len(total))))
         dtype = split.rows.X.dtype
-        return Space(statistics.powered, center.astype(dtype), P.astype(dtype))
+        return Space(statistics.scaling, center.astype(dtype), P.astype(dtype))
 
     def _start(self, vectors: Array, own: Array) -> Array:
         points = super()._start(vectors, own)
@@ -164,7 +164,7 @@ class BiDiLEL(PointClassifier):
 
 
 def locality(
-    split: Split, classes: int, center: Array, powered: bool, neighbours: int
+    split: Split, classes: int, center: Array, scaling: Scaling, neighbours: int
 ) -> tuple[Array, Array]:
     """Return XᵀDX and XᵀLX of the graph that joins near rows of one class, class by class."""
     X, codes, weights = split.rows
@@ -172,7 +172,7 @@ def locality(
     total, local = np.zeros((p, p)), np.zeros((p, p))
     for k in range(classes):
         rows = np.flatnonzero(codes == k)
-        own = power_normalise(X[rows]) if powered else X[rows]
+        own = scaled(X[rows], scaling)
         own = (own - center.astype(X.dtype)).astype(float)
         W = neighbour_graph(own, neighbours)
         W.data[:] = 1.0

@@ -15,6 +15,7 @@ from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.prototypes import PrototypeMap, least_error_map
 from unseen.numerics.rows import Codes, blocks
 from unseen.numerics.space import SeenStatistics, Space, seen_statistics, to_be_powered
+from unseen.numerics.whitening import Scaling
 from unseen.transductive.base import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
@@ -82,8 +83,10 @@ class PointClassifier(PrototypeClassifier):
     ) -> Array:
         self._check_parameters()
         seen, X = self._seen_vectors(), split.rows.X
-        powered = self.shrinkage is not None and to_be_powered(X.shape[1])
-        statistics = seen_statistics(split.rows, len(seen), powered)
+        scaling: Scaling = (
+            "root" if self.shrinkage is not None and to_be_powered(X.shape[1]) else "none"
+        )
+        statistics = seen_statistics(split.rows, len(seen), scaling)
         self._space = self._make_space(statistics, split)
         self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
         self._map = None

@@ -26,9 +26,10 @@ from unseen.numerics.gaussian import (
     scores,
 )
 from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
-from unseen.numerics.seen_model import PoolModel, SeenModel, pool_model, start_space
-from unseen.numerics.space import Space, powered_rows, seen_statistics, to_be_powered
+from unseen.numerics.seen_model import PoolModel, SeenModel, pool_model
+from unseen.numerics.space import Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.numerics.transduction import Task, Transduction, transduce
+from unseen.numerics.whitening import Scaling
 from unseen.transductive.base import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round, never, show_round
@@ -91,9 +92,12 @@ class SelfPacedPrototypes(PrototypeClassifier):
     rounds : int
         Stop at this round; 0 is the inductive answer.
     shrinkage : float in [0, 1] or "auto"
-        Of the covariance that whitens in the rounds; "auto" is 0.5.
-    normalise : bool or "auto"
-        Take signed square roots and unit length first; "auto": with 64 columns or more.
+        Of the covariance that whitens in the rounds; "auto" is from 0.2 to 0.5, the more the fewer
+        labelled rows there are.
+    normalise : {"auto", "none", "unit", "root"}
+        Rows as they are, at unit length, or as signed square roots at unit length. "auto": as they are
+        with fewer than 64 columns, else roots of features that are hardly ever negative, and unit
+        length of others.
     rehearsals : int
         How many; 0 reviews nothing, and class shares are learned.
 
@@ -142,7 +146,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
         class_prior: str | Mapping[Any, float] | None = "auto",
         rounds: int = ROUNDS,
         shrinkage: float | str = "auto",
-        normalise: bool | str = "auto",
+        normalise: str = "auto",
         rehearsals: int = REHEARSALS,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -158,8 +162,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self._check_parameters()
         plan = self._plan(candidates)
         seen, own, dtype = self._seen_vectors(), self._own(candidates), split.rows.X.dtype
-        powered = self._powered(split.rows.X.shape[1])
-        statistics = seen_statistics(split.rows, len(seen), powered)
+        scaling = self._scaling(split.rows.X)
+        statistics = seen_statistics(split.rows, len(seen), scaling)
         described = None if self._parameters()[0] is None else seen
         shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
         task = Task(statistics, shrinkage, described, vectors, own, dtype)
@@ -169,11 +173,11 @@ class SelfPacedPrototypes(PrototypeClassifier):
         if not (len(split.pool) and len(own) > 1 and self.rounds):
             before = pool_model(model, vectors, own)
             self._keep(
-                start_space(model), model, before, before.start, np.zeros(len(own)), seen, vectors
+                model.start_space, model, before, before.start, np.zeros(len(own)), seen, vectors
             )
             self._calibrate(split.rows, seen)
             return never(split.pool)
-        pool = Pool(powered_rows(split.pool, powered), model.space, split.known)
+        pool = Pool(scaled_rows(split.pool, scaling), model.space, split.known)
         watch = _Watch(split)
         review = self._rehearsed(model, split, own)
         done = transduce(task, model, pool, plan, review, watch.on_round)
@@ -279,9 +283,13 @@ class SelfPacedPrototypes(PrototypeClassifier):
             return np.asarray(scores(Z, self._seen_points[others]).max(axis=1) - best)
         return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - best)
 
-    def _powered(self, columns: int) -> bool:
-        by_hand = self._switch("normalise")
-        return to_be_powered(columns) if by_hand is None else by_hand
+    def _scaling(self, X: Any) -> Scaling:
+        asked = self.normalise
+        if isinstance(asked, str) and asked == "auto":
+            return usual_scaling(X)
+        if asked in ("none", "unit", "root"):
+            return asked  # type: ignore[return-value]
+        self._refuse("normalise", "'auto', 'none', 'unit' or 'root'")
 
 
 class _Watch:
