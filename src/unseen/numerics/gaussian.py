@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from unseen.numerics.chunks import kept, mapped, summed
 from unseen.numerics.known import NOTHING_KNOWN, Known
@@ -174,9 +174,9 @@ class Pool:
         """Return scores z·direction − ½‖point‖², (N, L); known rows have that of their class alone."""
         return kept(self.known.clamp_scores(row_scores(self.X, self.space, points, directions)))
 
-    def totals(self, S: Any, biases: Array) -> tuple[Array, Array]:
-        """Return the mass of each class and its sum Qᵀz, for Q = softmax(S + biases)."""
-        mass, sums = summed(soft_sums, self.X, S, given=(biases,))
+    def totals(self, labels: Any) -> tuple[Array, Array]:
+        """Return the mass of each class and its sum Qᵀz."""
+        mass, sums = summed(soft_sums, self.X, labels)
         return mass, self.space.of_sums(sums, mass)
 
 
@@ -189,10 +189,12 @@ def row_scores(X: Any, space: Space, points: Array, directions: Array | None = N
 
 
 class Assignment(NamedTuple):
-    """Soft labels Q = softmax(scores + biases)."""
+    """Soft labels."""
 
     scores: Any
     biases: Array
+    labels: Any
+    """Q = softmax(scores + biases), (N, L)."""
     energy: float
     """The part of F/τ that is not the tie."""
 
@@ -207,7 +209,7 @@ def assign(S: Any, shares: Array | None, biases: Array) -> Assignment:
         energy += len(S) * float(shares @ biases)
     else:
         energy -= SMOOTHING * len(S) / len(biases) * float(biases.sum())
-    return Assignment(S, biases, energy)
+    return Assignment(S, biases, kept(mapped(_soft_labels, S, given=(biases,))), energy)
 
 
 def learned_biases(n: Array) -> Array:
@@ -284,7 +286,7 @@ def adapt(
     on_round : callable, optional
         Called with the number of each round, 0 for the start, and its assignment.
     """
-    state, totals = start, pool.totals(start.scores, start.biases)
+    state, totals = start, pool.totals(start.labels)
     points, metric = prior.prototypes, prior.posterior(*totals, plan.tie).metric
     steps = [_step(state, state, start.energy, 1.0)]
     if on_round is not None:
@@ -298,7 +300,7 @@ def adapt(
         before, state = state, assign(S, plan.shares, _biases(plan, state, totals[0]))
         energy = state.energy + prior.energy(means, tie) / TEMPERATURE
         steps.append(_step(before, state, energy, scale))
-        totals = pool.totals(state.scores, state.biases)
+        totals = pool.totals(state.labels)
         if on_round is not None:
             on_round(number, state)
         if steps[-1].moved < LEAST_MOVED:
@@ -319,10 +321,9 @@ def measured(space: Space, metric: Metric) -> Space:
 
 
 def _step(before: Assignment, state: Assignment, objective: float, scale: float) -> Step:
-    given = before.biases, state.biases
-    found = summed(_changes, before.scores, state.scores, given=given)
+    found = summed(_changes, before.labels, state.labels)
     trusted, mass, changed, moved = (np.asarray(value) for value in found)
-    rows = max(len(state.scores), 1)
+    rows = max(len(state.labels), 1)
     covered = int((mass >= 0.5).sum())
     return Step(objective, int(trusted), covered, float(changed) / rows, float(moved) / rows, scale)
 
@@ -334,24 +335,25 @@ def _affine(X: Array, weights: Array, constant: Array) -> Array:
     return np.asarray(X @ weights + constant)
 
 
-def probabilities(S: Array, biases: Array) -> Array:
-    """Return Q = softmax(S + biases)."""
-    return np.asarray(softmax(S + biases.astype(S.dtype), axis=1))
+def _soft_labels(S: Array, biases: Array) -> Array:
+    E = S + biases.astype(S.dtype)
+    E -= E.max(axis=1, keepdims=True)
+    np.exp(E, out=E)
+    E /= E.sum(axis=1, keepdims=True)
+    E[E < 1e-15] = 0  # denormal numbers slow products tenfold
+    return np.asarray(E)
 
 
-def soft_sums(X: Array, S: Array, biases: Array) -> tuple[Array, Array]:
+def soft_sums(X: Array, labels: Array) -> tuple[Array, Array]:
     """Return the mass of each class and the sum of its rows, QᵀX, of one block."""
-    Q = probabilities(S, biases)
-    Q[Q < 1e-15] = 0  # denormal numbers slow products tenfold
-    return Q.sum(axis=0, dtype=float), Q.T.astype(X.dtype) @ X
+    return labels.sum(axis=0, dtype=float), labels.T.astype(X.dtype) @ X
 
 
 def _log_partition(S: Array, biases: Array) -> tuple[Array]:
     return (np.asarray(logsumexp(S + biases, axis=1).sum()),)
 
 
-def _changes(before: Array, after: Array, old: Array, new: Array) -> tuple[Array, ...]:
-    P, Q = probabilities(before, old), probabilities(after, new)
+def _changes(P: Array, Q: Array) -> tuple[Array, ...]:
     changed = (P.argmax(axis=1) != Q.argmax(axis=1)).sum()
     trusted = (Q.max(axis=1) >= TRUSTED).sum()
-    return trusted, Q.sum(axis=0), changed, np.abs(Q - P).sum(dtype=float) / 2
+    return trusted, Q.sum(axis=0, dtype=float), changed, np.abs(Q - P).sum(dtype=float) / 2

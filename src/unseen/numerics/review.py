@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from unseen.numerics.evaluation import evenness, fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, content_keys
-from unseen.numerics.gaussian import EVEN_TIE, FIRM_TIE, ROUNDS, Plan, Pool, adapt
+from unseen.numerics.gaussian import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt
 from unseen.numerics.seen_model import SeenModel, pool_model, start_of
 from unseen.numerics.whitening import scaled
 
@@ -27,9 +27,6 @@ FEWEST_TO_REHEARSE = 6
 """Seen classes below which none can be held out."""
 
 REHEARSALS = 6
-
-REHEARSED_SCORES = 100_000
-"""Rows × classes of a rehearsal's pool at most."""
 
 SIZE_RATIO = 50.0
 """How many times as many rows the largest class of an uneven rehearsal has as the smallest."""
@@ -65,7 +62,7 @@ class Review:
     rehearsed: Array
     """Evenness of learned shares, likewise."""
     temperature: float
-    """Of calibrated probabilities, after the rounds."""
+    """Of calibrated probabilities after the rounds, in units of the spread of a row's scores."""
     evenness: float = float("nan")
     """Of the pool."""
     even: float = 0.0
@@ -124,9 +121,7 @@ class Review:
         return found
 
 
-def rehearse(
-    model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int, rounds: int = ROUNDS
-) -> Review:
+def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
     """Hold out seen classes, drawn by the content of their vectors, and run the rounds on them.
 
     The whitened spaces are those of all seen classes: held-out classes leave their trace there, which
@@ -135,19 +130,19 @@ def rehearse(
     assert model.vectors is not None
     K = len(model.vectors)
     held = int(np.clip(candidates, 2, K // 3))
-    size = max(1, round(min(pool_rows / candidates, REHEARSED_SCORES / held**2)))
+    size = max(1, round(pool_rows / candidates))
     sample: Rows = rows.thinned(size)
     results = []
     for number in range(rehearsals):
         order = np.argsort(content_keys(model.vectors, number), kind="stable")
-        results.append(_rehearsal(model, sample, order[:held], rounds))
+        results.append(_rehearsal(model, sample, order[:held]))
     logs, start, gains, rehearsed = zip(*results, strict=True)
     temperature = float(np.exp(np.mean(logs)))
     return Review(np.array(start), np.array(gains), np.array(rehearsed), temperature)
 
 
 def _rehearsal(
-    model: SeenModel, sample: Rows, held: Array, rounds: int
+    model: SeenModel, sample: Rows, held: Array
 ) -> tuple[float, float, list[float], list[float]]:
     """Return the log of a temperature, the start's accuracy, and gain and evenness of each kind."""
     assert model.vectors is not None
@@ -164,14 +159,15 @@ def _rehearsal(
     for kind, chosen in enumerate(_pools(X, codes, len(held))):
         pool = Pool(X[chosen], model.space)
         start = start_of(model, known, pool, None)
-        found = adapt(pool, known.prior, start, Plan(rounds=rounds))
+        found = adapt(pool, known.prior, start, Plan())
         before = _accuracy(start.scores, codes[chosen], len(held))
         state = found.assignment
         gains.append(_accuracy(state.scores + state.biases, codes[chosen], len(held)) - before)
         rehearsed.append(evenness(found.shares))
         if kind == 0:
             first = before
-            temperature = fit_temperature(state.scores + state.biases, codes[chosen], len(held))
+            S = state.scores + state.biases
+            temperature = fit_temperature(S, codes[chosen], len(held)) / float(S.std(axis=1).mean())
             log_temperature = float(np.log(temperature))
     return log_temperature, first, gains, rehearsed
 

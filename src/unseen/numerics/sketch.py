@@ -1,4 +1,4 @@
-"""The review of a pool for models that have no Gaussian classes themselves: in a sketch of the rows."""
+"""The review of a pool, in a sketch: some of its rows, in few directions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.chunks import Chunks
+from unseen.numerics.evaluation import evenness
 from unseen.numerics.folds import Rows
-from unseen.numerics.gaussian import Plan, Pool
+from unseen.numerics.gaussian import Plan, Pool, adapt
 from unseen.numerics.positive import lower_factor, lower_inverse
 from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
-from unseen.numerics.seen_model import pool_model, seen_model
+from unseen.numerics.seen_model import pool_model, seen_model, start_of
 from unseen.numerics.space import scaled_rows, seen_statistics, usual_scaling
-from unseen.numerics.transduction import reviewed
 
 Array = npt.NDArray[Any]
 
@@ -22,10 +22,15 @@ SKETCH_COLUMNS = 256
 """Features of the sketch: the first principal directions of the labelled rows."""
 
 SKETCH_ROWS = 3000
-"""Labelled rows, and rows of the pool, that the review looks at."""
+"""Rows of the pool that the review looks at; rehearsals have as many."""
+
+LEAST_ROWS = 20
+"""Labelled rows of a class that it looks at, if there are so many."""
 
 
-def review_sketch(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Review | None:
+def review_pool(
+    rows: Rows, pool: Any, seen: Array, vectors: Array, rehearsals: int = REHEARSALS
+) -> Review | None:
     """Review a pool whose candidates are all unseen; None where too few classes can be rehearsed.
 
     Parameters
@@ -35,22 +40,24 @@ def review_sketch(rows: Rows, pool: Any, seen: Array, vectors: Array) -> Review 
     pool : array or chunks of shape (M, p)
     seen, vectors : arrays of shape (K, q) and (L, q)
         Semantics of the seen classes and of the candidates.
+    rehearsals : int
     """
     K, L = len(seen), len(vectors)
-    if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool):
+    if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
     scaling = usual_scaling(rows.X)
     own = pool.constant(0) if isinstance(pool, Chunks) else np.zeros(len(pool), dtype=np.intp)
     few = scaled_rows(Rows(pool, own).thinned(SKETCH_ROWS).X, scaling)
-    some = rows.thinned(-(-SKETCH_ROWS // K))
+    some = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
     some = some._replace(X=scaled_rows(some.X, scaling))
     if min(some.X.shape) > SKETCH_COLUMNS:
         basis = first_directions(some.X)
         few, some = few @ basis, some._replace(X=some.X @ basis)
     model = seen_model(seen_statistics(some, K, "none"), seen, None, some.X.dtype)
-    review = rehearse(model, some, L, len(few), REHEARSALS)
-    before = pool_model(model, vectors, np.full(L, -1))
-    return reviewed(model, before, Pool(few, model.space), Plan(), review)[0]
+    review = rehearse(model, some, L, len(few), rehearsals)
+    before, sketch = pool_model(model, vectors, np.full(L, -1)), Pool(few, model.space)
+    found = adapt(sketch, before.prior, start_of(model, before, sketch, None), Plan())
+    return review.of_pool(evenness(found.shares), found.shares)
 
 
 def first_directions(X: Array) -> Array:

@@ -1,4 +1,4 @@
-"""From labelled rows and a pool to class prototypes: start, review, rounds."""
+"""From labelled rows and a pool to class prototypes: the start, the rounds, a shift of domain."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.numerics.chunks import summed
-from unseen.numerics.evaluation import evenness
 from unseen.numerics.gaussian import Adaptation, Assignment, Plan, Pool, Step, adapt, soft_sums
-from unseen.numerics.review import Review
 from unseen.numerics.rows import gram
 from unseen.numerics.seen_model import PoolModel, SeenModel, pool_model, seen_model, start_of
 from unseen.numerics.space import SeenStatistics
@@ -55,7 +53,6 @@ class Transduction(NamedTuple):
     start: Assignment
     found: Adaptation
     steps: list[Step]
-    review: Review | None
 
 
 def transduce(
@@ -63,7 +60,6 @@ def transduce(
     model: SeenModel,
     pool: Pool,
     plan: Plan,
-    review: Review | None = None,
     on_round: OnRound | None = None,
 ) -> Transduction:
     """Label a pool.
@@ -76,14 +72,10 @@ def transduce(
     pool : Pool
         Its rows, in the space of the model.
     plan : Plan
-    review : Review, optional
-        What rehearsals showed: the pool is reviewed, and the plan follows it.
     on_round : callable, optional
         Called with the number of each round, 0 for the start, and its assignment.
     """
     before = pool_model(model, task.vectors, task.own)
-    if review is not None:
-        review, plan = reviewed(model, before, pool, plan, review)
     start = start_of(model, before, pool, plan.shares)
     found = adapt(pool, before.prior, start, plan, on_round)
     steps = list(found.steps)
@@ -95,21 +87,12 @@ def transduce(
             again = plan._replace(rounds=min(SHIFT_ROUNDS, plan.rounds))
             found = adapt(pool, before.prior, found.assignment, again, _later(on_round, len(steps) - 1))
             steps += found.steps[1:]
-    return Transduction(model, before, start, found, steps, review)
-
-
-def reviewed(
-    model: SeenModel, before: PoolModel, pool: Pool, plan: Plan, review: Review
-) -> tuple[Review, Plan]:
-    """Learn class shares from the pool, and plan its rounds by how even they are."""
-    found = adapt(pool, before.prior, start_of(model, before, pool, None), plan)
-    review = review.of_pool(evenness(found.shares), found.shares)
-    return review, review.plan(plan)
+    return Transduction(model, before, start, found, steps)
 
 
 def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> SeenStatistics:
     """Return statistics in which the scatter of the pool about its classes counts, too."""
-    mass, sums = summed(soft_sums, pool.X, state.scores, given=(state.biases,))
+    mass, sums = summed(soft_sums, pool.X, state.labels)
     factor = sums.T / np.sqrt(np.maximum(mass, 1e-9))
     scatter = gram(pool.X) - factor @ factor.T
     return replace(statistics, pool_scatter=scatter, pool_rows=len(pool))

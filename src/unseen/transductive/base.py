@@ -20,7 +20,7 @@ from unseen.numerics.folds import Rows
 from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.review import Review
 from unseen.numerics.rows import Codes
-from unseen.numerics.sketch import review_sketch
+from unseen.numerics.sketch import review_pool
 from unseen.transductive.rounds import Observer, PoolScores, Round
 from unseen.transductive.selection import BalancedSelection, SelectionStrategy, strategy_of
 
@@ -172,7 +172,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         decided = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
         if not isinstance(selection, str) or selection != "balanced" or decided:
             return strategy
-        self.review_ = review_sketch(split.rows, split.pool, self._seen_vectors(), vectors)
+        self.review_ = review_pool(split.rows, split.pool, self._seen_vectors(), vectors)
         if self.review_ is None:
             return strategy
         for alarm in self.review_.alarms.values():

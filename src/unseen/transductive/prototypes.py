@@ -22,15 +22,15 @@ from unseen.numerics.gaussian import (
     Plan,
     Pool,
     measured,
-    probabilities,
     scores,
 )
-from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
+from unseen.numerics.review import REHEARSALS, Review
 from unseen.numerics.seen_model import PoolModel, SeenModel, pool_model
+from unseen.numerics.sketch import review_pool
 from unseen.numerics.space import Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.numerics.transduction import Task, Transduction, transduce
 from unseen.numerics.whitening import Scaling
-from unseen.transductive.base import Compress, Split
+from unseen.transductive.base import Compress, Split, spread
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round, never, show_round
 
@@ -177,15 +177,17 @@ class SelfPacedPrototypes(PrototypeClassifier):
             )
             self._calibrate(split.rows, seen)
             return never(split.pool)
+        plan, self.review_ = self._reviewed(plan, split, seen, vectors, own)
         pool = Pool(scaled_rows(split.pool, scaling), model.space, split.known)
         watch = _Watch(split)
-        review = self._rehearsed(model, split, own)
-        done = transduce(task, model, pool, plan, review, watch.on_round)
+        done = transduce(task, model, pool, plan, watch.on_round)
         state = done.found.assignment
         space = measured(done.model.space, done.found.metric)
         self._keep(space, done.model, done.before, done.found.points, state.biases, seen, vectors)
         self._note_rounds(done, len(pool))
-        self._calibrate(split.rows, seen, None if review is None else review.temperature)
+        review = self.review_
+        spread_ = spread(mapped(np.add, state.scores, given=(state.biases,)))
+        self._calibrate(split.rows, seen, None if review is None else review.temperature * spread_)
         self._diagnose(done)
         return watch.first_round
 
@@ -200,14 +202,15 @@ class SelfPacedPrototypes(PrototypeClassifier):
             return Plan(learn_shares=asked is not None, rounds=self.rounds)
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
-    def _rehearsed(self, model: SeenModel, split: Split, own: Array) -> Review | None:
-        """Rehearse on seen classes, if class shares are to be reviewed and enough classes are there."""
+    def _reviewed(
+        self, plan: Plan, split: Split, seen: Array, vectors: Array, own: Array
+    ) -> tuple[Plan, Review | None]:
+        """Review the pool, if its class shares are free and all candidates are unseen."""
         auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
-        enough = model.vectors is not None and len(model.means) >= FEWEST_TO_REHEARSE
-        if not (auto and enough and self.rehearsals and (own < 0).all()):
-            return None
-        size = len(split.pool)
-        return rehearse(model, split.rows, len(own), size, self.rehearsals, self.rounds)
+        if not auto or (own >= 0).any() or self._parameters()[0] is None:
+            return plan, None
+        review = review_pool(split.rows, split.pool, seen, vectors, self.rehearsals)
+        return (plan, None) if review is None else (review.plan(plan), review)
 
     def _keep(
         self,
@@ -230,11 +233,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
 
     def _note_rounds(self, done: Transduction, rows: int) -> None:
         first, *taken = done.steps
-        self.start_objective_, self.shares_, self.review_ = (
-            first.objective,
-            done.found.shares,
-            done.review,
-        )
+        self.start_objective_, self.shares_ = first.objective, done.found.shares
         self.history_ = [
             PrototypeRound(
                 number,
@@ -250,7 +249,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
             )
             for number, step in enumerate(taken, start=1)
         ]
-        self.alarms_ = {} if done.review is None else done.review.alarms
+        self.alarms_ = {} if self.review_ is None else self.review_.alarms
         for alarm in self.alarms_.values():
             warnings.warn(alarm, AdaptationWarning, stacklevel=5)
 
@@ -301,14 +300,14 @@ class _Watch:
 
     def on_round(self, number: int, state: Assignment) -> None:
         if self.observer is not None:
-            show_round(self.observer, number, probabilities(state.scores, state.biases))
+            show_round(self.observer, number, state.labels)
         if number:
-            given = state.biases, number
-            self.first_round = kept(mapped(_first_trusted, self.first_round, state.scores, given=given))
+            before, given = self.first_round, (number,)
+            self.first_round = kept(mapped(_first_trusted, before, state.labels, given=given))
 
 
-def _first_trusted(first_round: Array, S: Array, biases: Array, number: int) -> Array:
-    trusted = probabilities(S, biases).max(axis=1) >= TRUSTED
+def _first_trusted(first_round: Array, labels: Array, number: int) -> Array:
+    trusted = labels.max(axis=1) >= TRUSTED
     return np.where((first_round == 0) & trusted, number, first_round)
 
 
