@@ -1,11 +1,11 @@
-"""What each part of SelfPacedPrototypes gives: prints the tables of docs/guide/transduction.md.
+"""What each part of SelfPacedPrototypes gives: prints the table of docs/guide/transduction.md.
 
     python benchmarks/ablation.py [--data ../shared/data] [--folds N] [--pool "half absent"]
                                   [CUB SS PS letters]
 
 With ``--folds N`` nothing of the unseen classes is read: N times, seen classes are held out and play
-the pool. That is how choices were made. Without it, the pool is that of the unseen classes and
-their labels are used for the printed accuracy only. ``--pool`` makes the pool awkward.
+the pool. Choices are made that way. Without it, the pool is that of the unseen classes and their labels
+are used for the printed accuracy only. ``--pool`` makes the pool awkward.
 """
 
 from __future__ import annotations
@@ -23,45 +23,92 @@ from pools import POOLS, pool_rows
 
 from unseen.datasets import load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics import gaussian, predicted, rehearsal
-from unseen.transductive import SelfPacedPrototypes
+from unseen.numerics import gaussian, process, review, seen_model, transduction
+from unseen.transductive import SelfPacedPrototypes, prototypes
 
-FULL: dict[str, Any] = {"adaptation": "full"}
-#: name: (parameters, constants of the numerics to replace)
-VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[Any, str, Any]]]] = {
-    "start: no adaptation": ({"rounds": 0}, []),
-    "default": ({}, []),
-    "full, no class prior": (FULL | {"class_prior": None}, []),
-    "full, equal class shares": (FULL | {"class_prior": "uniform"}, []),
-    "full, learned class shares": (FULL | {"class_prior": "estimated"}, []),
-    "full, learned shares, tie as the errors suggest": (
-        FULL | {"class_prior": "estimated"},
-        [(rehearsal, "FIRMNESS", 1.0)],
-    ),
-    "full, learned shares, 10 rounds": (FULL | {"class_prior": "estimated", "rounds": 10}, []),
-    "cautious": ({"adaptation": "cautious", "class_prior": None}, []),
-    "no square root, no unit length": ({"normalise": False}, []),
-    "no whitening (shrinkage 1)": ({"shrinkage": 1.0}, []),
-    "shrinkage 0.05": ({"shrinkage": 0.05}, []),
-    "tie alike in every direction": ({}, [(predicted, "RESIDUAL_SHRINKAGE", 1.0)]),
-    "tie not shrunk": ({}, [(predicted, "RESIDUAL_SHRINKAGE", 0.05)]),
-    "no common shift": ({}, [(rehearsal, "OFFSET", 0.0)]),
-    "hard labels": ({}, [(gaussian, "assign", None)]),
-    "3 rounds": ({"rounds": 3}, []),
-    "10 rounds": ({"rounds": 10}, []),
-}
+Change = tuple[Any, str, Any]
+"""An object, one of its attributes, and what takes its place."""
 
 
-def harden(S: Any, shares: Any, offsets: Any = None, soft: Any = gaussian.assign) -> Any:
+def tie_scale(firm: float, even: float) -> list[Change]:
+    """Replace the scale of the tie, where class shares are learned and where they are equal.
+
+    Modules that import a constant have a name of their own for it, and a plan has it as a default.
+    """
+    plan = gaussian.Plan.__new__
+    defaults = gaussian.Plan._field_defaults | {"tie": firm}
+    return [
+        (plan, "__defaults__", tuple(defaults.values())),
+        (review, "FIRM_TIE", firm),
+        (review, "EVEN_TIE", even),
+        (prototypes, "EVEN_TIE", even),
+    ]
+
+
+def temperature(value: float) -> list[Change]:
+    """Replace τ, in the rounds and in the start."""
+    return [(module, "TEMPERATURE", value) for module in (gaussian, seen_model)]
+
+
+def hard_labels(S: Any, biases: Any) -> Any:
     """Assign each row wholly to its likeliest class."""
-    state = soft(S, shares, offsets)
-    Q = np.zeros_like(state.Q)
-    Q[np.arange(len(Q)), state.Q.argmax(axis=1)] = 1
-    moved = S + state.offsets.astype(S.dtype)
-    energy = -float(moved.max(axis=1).sum(dtype=float))
-    if shares is not None:
-        energy += len(S) * float(shares @ state.offsets)
-    return gaussian.Assignment(Q, state.offsets, energy)
+    return np.eye(len(biases), dtype=S.dtype)[(S + biases.astype(S.dtype)).argmax(axis=1)]
+
+
+def means_as_if_known(
+    prior: Any, n: Any, sums: Any, tie: float, posterior: Any = gaussian.Prior.posterior
+) -> Any:
+    """Return the posterior means, and a metric in which all directions count alike."""
+    means, metric = posterior(prior, n, sums, tie)
+    return gaussian.Posterior(means, metric._replace(inside=np.ones(len(metric.inside)), outside=1.0))
+
+
+def without_slope(vectors: Any, means: Any, rows: Any, features: Any) -> Any:
+    """Fit the process as if features and semantics shared no space."""
+    return process.fit_process(vectors, means, None, features)
+
+
+def without_common_shift(predictor: Any, vectors: Any) -> Any:
+    """Return the covariance of errors over classes as the process has it."""
+    return predictor.process.covariance(vectors)
+
+
+#: name: (parameters, what is replaced in the numerics)
+VARIANTS: dict[str, tuple[dict[str, Any], list[Change]]] = {
+    "start: no rounds": ({"rounds": 0}, []),
+    "default": ({}, []),
+    "learned class shares": ({"class_prior": "estimated"}, []),
+    "equal class shares": ({"class_prior": "uniform"}, []),
+    "no class prior": ({"class_prior": None}, []),
+    "linear kernel only": ({}, [(process, "WIDTHS", (None,))]),
+    "no slope in a shared space": ({}, [(seen_model, "fit_process", without_slope)]),
+    "start at shrinkage 0.2": ({}, [(seen_model, "START_SHRINKAGE", 0.2)]),
+    "start at shrinkage 0.5": ({}, [(seen_model, "START_SHRINKAGE", 0.5)]),
+    "rounds at shrinkage 0.05": ({"shrinkage": 0.05}, []),
+    "rounds at shrinkage 0.2": ({"shrinkage": 0.2}, []),
+    "rounds at shrinkage 0.5": ({"shrinkage": 0.5}, []),
+    "rounds at shrinkage 1": ({"shrinkage": 1.0}, []),
+    "rows as they are": ({"normalise": "none"}, []),
+    "rows at unit length": ({"normalise": "unit"}, []),
+    "roots at unit length": ({"normalise": "root"}, []),
+    "tie alike in every direction": ({}, [(process, "RESIDUAL_SHRINKAGE", 1.0)]),
+    "tie by residuals little shrunk (0.2)": ({}, [(process, "RESIDUAL_SHRINKAGE", 0.2)]),
+    "tie as the errors suggest": ({}, tie_scale(1.0, 1.0)),
+    "tie not estimated from the pool": ({}, [(gaussian, "SHIFT_DISCOUNT", np.inf)]),
+    "no common shift of classes": (
+        {},
+        [(seen_model.Predictor, "class_covariance", without_common_shift)],
+    ),
+    "no posterior variance in the metric": ({}, [(gaussian.Prior, "posterior", means_as_if_known)]),
+    "no scatter of the pool": ({}, [(transduction, "SHIFTED", np.inf)]),
+    "temperature 1": ({}, temperature(1.0)),
+    "temperature 4": ({}, temperature(4.0)),
+    "smoothing 0.1": ({}, [(gaussian, "SMOOTHING", 0.1)]),
+    "smoothing 1": ({}, [(gaussian, "SMOOTHING", 1.0)]),
+    "hard labels": ({}, [(gaussian, "_soft_labels", hard_labels)]),
+    "4 rounds": ({"rounds": 4}, []),
+    "16 rounds": ({"rounds": 16}, []),
+}
 
 
 def load(name: str, data: Path) -> Any:
@@ -93,16 +140,16 @@ def pools(dataset: Any, folds: int, kind: str) -> Iterator[tuple[Any, Any, Any, 
         yield X[index], labels[index], table.restricted_to(seen), y[pool]
 
 
-def accuracy(task: tuple[Any, Any, Any, Any], variant: str, seed: int) -> float:
+def accuracy(task: tuple[Any, Any, Any, Any], variant: str) -> float:
     """Return the mean per-class accuracy on the pool, in percent."""
     X, y, semantics, true = task
-    parameters, constants = VARIANTS[variant]
+    parameters, changes = VARIANTS[variant]
     with ExitStack() as stack:
-        for module, name, value in constants:
-            stack.enter_context(patch.object(module, name, harden if value is None else value))
+        for owner, name, value in changes:
+            stack.enter_context(patch.object(owner, name, value))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", AdaptationWarning)
-        model = SelfPacedPrototypes(semantics, random_state=seed, **parameters).fit(X, y)
+        model = SelfPacedPrototypes(semantics, **parameters).fit(X, y)
     found = model.transduction_[len(X) - len(true) :]
     return 100 * float(np.mean([np.mean(found[true == k] == k) for k in np.unique(true)]))
 
@@ -118,7 +165,7 @@ def main() -> None:
     columns = []
     for name in options.names:
         tasks = list(pools(load(name, options.data), options.folds, options.pool))
-        columns.append([np.mean([accuracy(t, v, i) for i, t in enumerate(tasks)]) for v in VARIANTS])
+        columns.append([np.mean([accuracy(task, v) for task in tasks]) for v in VARIANTS])
     print("| | " + " | ".join(options.names) + " |\n| --- |" + " --- |" * len(options.names))
     for row, variant in enumerate(VARIANTS):
         print(f"| {variant} | " + " | ".join(f"{column[row]:.1f}" for column in columns) + " |")
