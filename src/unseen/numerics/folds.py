@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import Chunks, Pass, blocks, mapped, marked, taken
+from unseen.numerics.chunks import Chunks, Pass, blocks, kept, mapped, marked, taken
 from unseen.numerics.rows import class_totals
 
 Array = npt.NDArray[Any]
@@ -18,6 +18,9 @@ Codes = npt.NDArray[np.intp]
 
 KEY_COLUMNS = 256
 """Columns of a row that its key is made of, spread over all that it has."""
+
+KEY_ROWS = 256
+"""Rows whose keys are made at a time, in place: they stay in the cache."""
 
 
 class Rows(NamedTuple):
@@ -58,11 +61,13 @@ class Rows(NamedTuple):
         if not isinstance(codes, Chunks):
             if len(codes) == 0 or np.bincount(codes).max() <= most:
                 return self if then is None else [then(*self, *given)]
-            limits = _limits([_smallest_keys(X, codes, most)], most)
-            thin = Rows(*_below_limits(X, codes, weights, limits, None, ()))
+            keys = content_keys(X)
+            limits = _limits([_smallest_keys(keys, codes, most)], most)
+            thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
             return thin if then is None else [then(*thin, *given)]
-        limits = _limits(X.gathered(_smallest_keys, codes, given=(most,)), most)
-        parts = X.gathered(_below_limits, codes, weights, given=(limits, then, given))
+        keys = kept(mapped(content_keys, X))
+        limits = _limits(keys.gathered(_smallest_keys, codes, given=(most,)), most)
+        parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
@@ -97,23 +102,33 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     read = np.unique(np.linspace(0, columns - 1, min(columns, KEY_COLUMNS)).astype(np.intp))
     keys = np.empty(rows, dtype=np.uint64)
     factors = np.random.default_rng(seed).integers(2**63, size=len(read), dtype=np.uint64) * 2 + 1
-    for part in blocks(rows):
-        values = np.ascontiguousarray(X[part][:, read], dtype=np.float64) + 0.0  # one zero, not two
-        mixed = _scrambled(values.view(np.uint64).reshape(values.shape) * factors)
-        keys[part] = _scrambled(mixed.sum(axis=1, dtype=np.uint64))
-    return keys
+    values = np.empty((min(rows, KEY_ROWS), len(read)))
+    spare = np.empty(values.shape, dtype=np.uint64)
+    for part in blocks(rows, KEY_ROWS):
+        block = X[part] if len(read) == columns else X[part][:, read]
+        own = values[: len(block)]
+        np.add(block, 0.0, out=own)  # one zero, not two
+        mixed = own.view(np.uint64)
+        mixed *= factors
+        keys[part] = _scramble(mixed, spare[: len(block)]).sum(axis=1, dtype=np.uint64)
+    return _scramble(keys, np.empty_like(keys))
 
 
-def _scrambled(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Let every bit move half of the others (the finaliser of SplitMix64)."""
+def _scramble(
+    values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Let every bit move half of the others, in place (the finaliser of SplitMix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values ^ (values >> np.uint64(31))
+        np.right_shift(values, np.uint64(shift), out=spare)
+        values ^= spare
+        values *= np.uint64(factor)
+    np.right_shift(values, np.uint64(31), out=spare)
+    values ^= spare
+    return values
 
 
-def _smallest_keys(X: Array, codes: Codes, most: int) -> list[npt.NDArray[np.uint64]]:
+def _smallest_keys(keys: Array, codes: Codes, most: int) -> list[npt.NDArray[np.uint64]]:
     """Return the smallest ``most`` keys of each class, in order."""
-    keys = content_keys(X)
     return [np.sort(keys[codes == k])[:most] for k in range(codes.max(initial=-1) + 1)]
 
 
@@ -131,12 +146,13 @@ def _below_limits(
     X: Array,
     codes: Codes,
     weights: Array | None,
+    keys: npt.NDArray[np.uint64],
     limits: npt.NDArray[np.uint64],
     then: Pass | None,
     given: tuple[Any, ...],
 ) -> Any:
     """Return the rows whose key is at most the limit of their class."""
-    keep = np.flatnonzero(content_keys(X) <= limits[codes])
+    keep = np.flatnonzero(keys <= limits[codes])
     found = X[keep], codes[keep], None if weights is None else weights[keep]
     return found if then is None else then(*found, *given)
 
