@@ -6,7 +6,8 @@
 
 Prints, for every estimator, the largest difference of scores, the share of the pool that has the same
 label (of transductive ones) and the throughput of the cluster as a share of that of the fit in memory,
-on the same cores and in the same run. Rows are written to Zarr without compression: noise cannot be compressed, and plain chunks are mapped, not copied.
+on the same cores and in the same run. Rows are written to Zarr without compression: noise cannot be
+compressed, and plain chunks are mapped, not copied.
 """
 
 from __future__ import annotations
@@ -123,8 +124,8 @@ def compare(model: Any, folder: Path, client: Client, args: argparse.Namespace) 
     peak = max(client.run(peak_memory).values())
     if labels is not None:
         print(
-            f"{name}: {100 * np.mean(labels == found):.4f}% of the pool have the same label, written in "
-            f"{labelling:.1f} s; {len(fitted.history_)} rounds"
+            f"{name}: {100 * np.mean(labels == found):.4f}% of the pool have the same label, found in "
+            f"another {labelling:.1f} s; {len(fitted.history_)} rounds"
         )
     print(
         f"{name}: scores differ by {error:.1e} of the largest; throughput {inside / outside:.2f} of "

@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 from typer.testing import CliRunner
 
-from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, load, open_rows
+from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
 from unseen.numerics import best, fold_passes
@@ -81,8 +81,12 @@ class Killer:
 
 @pytest.mark.parametrize(
     ("estimator", "before"),
-    [(ASTE(), 4), (FastTraining(TASTE(selection=TWO_ROUNDS, settle=0)), 20)],
-    ids=["ASTE", "Fast-TASTE"],
+    [
+        (ASTE(), 4),
+        (FastTraining(TASTE(selection=TWO_ROUNDS, settle=0)), 20),
+        (SelfPacedPrototypes(normalise="unit"), 20),
+    ],
+    ids=["ASTE", "Fast-TASTE", "SelfPacedPrototypes"],
 )
 def test_the_answer_is_the_same_when_a_worker_is_killed(
     estimator: Any, before: int, problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
@@ -157,7 +161,7 @@ def test_the_command_line_takes_a_schedulers_address(
         "--classes",
         str(classes),
     ]
-    done = CliRunner().invoke(app, [*fit, "--out", str(model), "--method", "ASTE", *common])
+    done = CliRunner().invoke(app, [*fit, "--out", str(model), *common])
     assert done.exit_code == 0, done.output
     predict = ["predict", str(model), str(problem.rows), "--out", str(answers), *common]
     done = CliRunner().invoke(app, predict)

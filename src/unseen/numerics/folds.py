@@ -51,22 +51,29 @@ class Rows(NamedTuple):
         """Return the sums (p, classes) and the weights of the classes, in one pass."""
         return class_totals(self.X, self.codes, classes, self.weights)
 
-    def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
+    def thinned(
+        self,
+        most: int,
+        then: Pass | None = None,
+        given: tuple[Any, ...] = (),
+        classes: Codes | None = None,
+    ) -> Any:
         """Return at most ``most`` rows of each class, drawn by content, in memory.
 
         Which rows are drawn depends on their values alone: not on their order, nor on class names.
         With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
+        With ``classes``, no others are drawn, unless all rows are in memory and few.
         """
         X, codes, weights = self
         if not isinstance(codes, Chunks):
             if len(codes) == 0 or np.bincount(codes).max() <= most:
                 return self if then is None else [then(*self, *given)]
             keys = content_keys(X)
-            limits = _limits([_smallest_keys(keys, codes, most)], most)
+            limits = _limits([_smallest_keys(keys, codes, most)], most, classes)
             thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
             return thin if then is None else [then(*thin, *given)]
         keys = kept(mapped(content_keys, X))
-        limits = _limits(keys.gathered(_smallest_keys, codes, given=(most,)), most)
+        limits = _limits(keys.gathered(_smallest_keys, codes, given=(most,)), most, classes)
         parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
         if then is not None:
             return parts
@@ -114,9 +121,7 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     return _scramble(keys, np.empty_like(keys))
 
 
-def _scramble(
-    values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.uint64]:
+def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Let every bit move half of the others, in place (the finaliser of SplitMix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         np.right_shift(values, np.uint64(shift), out=spare)
@@ -132,11 +137,16 @@ def _smallest_keys(keys: Array, codes: Codes, most: int) -> list[npt.NDArray[np.
     return [np.sort(keys[codes == k])[:most] for k in range(codes.max(initial=-1) + 1)]
 
 
-def _limits(parts: list[list[npt.NDArray[np.uint64]]], most: int) -> npt.NDArray[np.uint64]:
-    """Return the largest key of each class that is among its ``most`` smallest in all chunks."""
+def _limits(
+    parts: list[list[npt.NDArray[np.uint64]]], most: int, wanted: Codes | None
+) -> npt.NDArray[np.uint64]:
+    """Return the largest key of each class that is among its ``most`` smallest in all chunks.
+
+    It is 0, which leaves nothing but a key of 0, for a class that is not wanted.
+    """
     classes = max(len(part) for part in parts)
     limits = np.zeros(classes, dtype=np.uint64)
-    for k in range(classes):
+    for k in range(classes) if wanted is None else np.intersect1d(wanted, np.arange(classes)):
         keys = np.sort(np.concatenate([part[k] for part in parts if k < len(part)]))[:most]
         limits[k] = keys[-1] if len(keys) else 0
     return limits

@@ -136,11 +136,10 @@ def rehearse(
     K = len(model.vectors)
     held = int(np.clip(candidates, 2, K // 3))
     size = max(1, round(min(pool_rows / candidates, REHEARSED_SCORES / held**2)))
-    sample: Rows = rows.thinned(size)
-    results = []
-    for number in range(rehearsals):
-        order = np.argsort(content_keys(model.vectors, number), kind="stable")
-        results.append(_rehearsal(model, sample, order[:held], rounds))
+    orders = [np.argsort(content_keys(model.vectors, n), kind="stable") for n in range(rehearsals)]
+    drawn = [order[:held] for order in orders]
+    sample: Rows = rows.thinned(size, classes=np.unique(drawn))
+    results = [_rehearsal(model, sample, own, rounds) for own in drawn]
     logs, start, gains, rehearsed = zip(*results, strict=True)
     temperature = float(np.exp(np.mean(logs)))
     return Review(np.array(start), np.array(gains), np.array(rehearsed), temperature)
