@@ -69,11 +69,11 @@ class Rows(NamedTuple):
             if len(codes) == 0 or np.bincount(codes).max() <= most:
                 return self if then is None else [then(*self, *given)]
             keys = content_keys(X)
-            limits = _limits([_smallest_keys(keys, codes, most)], most, classes)
+            limits = _limits([_smallest_keys(keys, codes, most, None)], most, classes)
             thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
             return thin if then is None else [then(*thin, *given)]
         keys = kept(mapped(content_keys, X))
-        limits = _limits(keys.gathered(_smallest_keys, codes, given=(most,)), most, classes)
+        limits = _limits(_gathered_keys(keys, codes, most), most, classes)
         parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
         if then is not None:
             return parts
@@ -132,9 +132,33 @@ def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> 
     return values
 
 
-def _smallest_keys(keys: Array, codes: Codes, most: int) -> list[npt.NDArray[np.uint64]]:
-    """Return the smallest ``most`` keys of each class, in order."""
-    return [np.sort(keys[codes == k])[:most] for k in range(codes.max(initial=-1) + 1)]
+def _gathered_keys(keys: Chunks, codes: Chunks, most: int) -> list[list[npt.NDArray[np.uint64]]]:
+    """Return, for each chunk and class, keys among which are the ``most`` smallest of the class.
+
+    Keys are spread evenly, so that those below a limit that the size of a class gives suffice. Where
+    they do not, as where rows are repeated, each chunk gives as many as may be needed.
+    """
+    counts = counts_by_chunk(codes).sum(axis=0)
+    enough = (most + 6 * np.sqrt(most) + 20) / np.maximum(counts, 1)
+    below = (np.minimum(enough, 0.999) * 2.0**64).astype(np.uint64)
+    below[enough >= 0.999] = np.iinfo(np.uint64).max
+    parts: list[list[npt.NDArray[np.uint64]]]
+    parts = keys.gathered(_smallest_keys, codes, given=(most, below))
+    found = [sum(len(part[k]) for part in parts if k < len(part)) for k in range(len(counts))]
+    if (found >= np.minimum(counts, most)).all():
+        return parts
+    return keys.gathered(_smallest_keys, codes, given=(most, None))
+
+
+def _smallest_keys(
+    keys: Array, codes: Codes, most: int, below: npt.NDArray[np.uint64] | None
+) -> list[npt.NDArray[np.uint64]]:
+    """Return the smallest ``most`` keys of each class, in order; none above a limit of the class."""
+    classes = codes.max(initial=-1) + 1
+    if below is not None:
+        few = keys <= below[codes]
+        keys, codes = keys[few], codes[few]
+    return [np.sort(keys[codes == k])[:most] for k in range(classes)]
 
 
 def _limits(
