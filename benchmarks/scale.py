@@ -4,9 +4,10 @@
     python benchmarks/scale.py --rows 500000    a tenth of it
     python benchmarks/scale.py --kill           and a worker is killed in the middle
 
-Prints, for every estimator, the largest difference of scores and the throughput of the cluster as a
-share of that of the fit in memory, on the same cores and in the same run. Rows are written to Zarr
-without compression: noise cannot be compressed, and plain chunks are mapped, not copied.
+Prints, for every estimator, the largest difference of scores, the share of the pool that has the same
+label (of transductive ones) and the throughput of the cluster as a share of that of the fit in memory,
+on the same cores and in the same run. Rows are written to Zarr without compression: noise cannot be
+compressed, and plain chunks are mapped, not copied.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import zarr
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 
-from unseen import ASTE, TASTE, FastTraining, open_rows
+from unseen import ASTE, TASTE, FastTraining, SelfPacedPrototypes, open_rows
 from unseen.exceptions import AdaptationWarning
 
 SEEN, UNSEEN, SEMANTICS = 50, 10, 30
@@ -60,7 +61,11 @@ def main() -> None:
             dashboard_address=":0",
         )
         with workers as cluster, Client(cluster) as client:
-            models = {"ASTE": ASTE(semantics), "Fast-TASTE": FastTraining(TASTE(semantics))}
+            models = {
+                "ASTE": ASTE(semantics),
+                "Fast-TASTE": FastTraining(TASTE(semantics)),
+                "SelfPacedPrototypes": SelfPacedPrototypes(semantics),
+            }
             for name in args.only or models:
                 compare(models[name], folder, client, args)
     finally:
@@ -72,7 +77,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--kill", action="store_true", help="fit once more, and kill a worker")
-    parser.add_argument("--only", nargs="+", choices=("ASTE", "Fast-TASTE"))
+    parser.add_argument("--only", nargs="+", choices=("ASTE", "Fast-TASTE", "SelfPacedPrototypes"))
     parser.add_argument("--repeat", type=int, default=1, help="fits each way; the fastest counts")
     parser.add_argument("--folder", help="where to write the rows; by default the temporary folder")
     return parser.parse_args()
@@ -108,12 +113,20 @@ def compare(model: Any, folder: Path, client: Client, args: argparse.Namespace) 
     X, y = zarr.open_array(folder / "rows.zarr")[:], zarr.open_array(folder / "labels.zarr")[:]
     some = X[:: max(1, len(X) // 20_000)].copy()
     inside, fitted = timed(model, X, y, args.repeat)
-    want = fitted.decision_function(some)
+    want, labels = fitted.decision_function(some), pool_labels(fitted, args.rows)
     del X, y, fitted
     X, y = open_rows(folder / "rows.zarr"), open_rows(folder / "labels.zarr")
     outside, fitted = timed(model, X, y, args.repeat)
     error = np.abs(fitted.decision_function(some) - want).max() / np.abs(want).max()
+    start = time.perf_counter()
+    found = pool_labels(fitted, args.rows)
+    labelling = time.perf_counter() - start
     peak = max(client.run(peak_memory).values())
+    if labels is not None:
+        print(
+            f"{name}: {100 * np.mean(labels == found):.4f}% of the pool have the same label, found in "
+            f"another {labelling:.1f} s; {len(fitted.history_)} rounds"
+        )
     print(
         f"{name}: scores differ by {error:.1e} of the largest; throughput {inside / outside:.2f} of "
         f"that in memory ({inside:.1f} s, {outside:.1f} s); at most {peak / 1e9:.2f} GB a worker"
@@ -126,6 +139,12 @@ def compare(model: Any, folder: Path, client: Client, args: argparse.Namespace) 
     killer.join()
     error = np.abs(fitted.decision_function(some) - want).max() / np.abs(want).max()
     print(f"{name}, a worker killed after {outside / 2:.0f} s: {error:.1e}; {seconds:.1f} s")
+
+
+def pool_labels(fitted: Any, rows: int) -> Any:
+    """Return the labels of the last rows, which had none; None of an inductive model."""
+    labels = getattr(fitted, "transduction_", None)
+    return None if labels is None else np.asarray(labels[rows - rows // 6 :])
 
 
 def timed(model: Any, X: Any, y: Any, repeat: int) -> tuple[float, Any]:

@@ -9,6 +9,7 @@ from scipy.special import log_softmax, logsumexp
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.transport import balance
+from unseen.scale.local import LocalChunks
 
 
 def test_temperature_recovers_the_scale_of_the_scores() -> None:
@@ -58,3 +59,18 @@ def test_thinned_rows_are_spread_over_each_class() -> None:
     np.testing.assert_array_equal(np.bincount(thin.codes), [10, 3])
     assert thin.X.min() == 0
     assert thin.X[thin.codes == 0].max() >= 90
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("most", [1, 30, 1000])
+def test_a_sample_of_chunks_is_that_in_memory(most: int, repeated: bool) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5 if repeated else 9000, 4))[np.arange(9000) % (5 if repeated else 9000)]
+    codes, sizes = random.integers(4, size=9000), (4000, 4000, 1000)
+    for classes in (None, np.array([1, 2])):
+        want = Rows(X, codes).thinned(most, classes=classes)
+        got = Rows(LocalChunks.of(X, sizes), LocalChunks.of(codes, sizes)).thinned(
+            most, classes=classes
+        )
+        np.testing.assert_array_equal(got.X, want.X)
+        np.testing.assert_array_equal(np.unique(got.codes), np.arange(4) if classes is None else [1, 2])

@@ -16,10 +16,10 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 from typer.testing import CliRunner
 
-from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, load, open_rows
+from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.numerics import best, fold_passes
+from unseen.numerics import best, fold_passes, review, sketch
 from unseen.scale import cluster as passes
 from unseen.scale import connect, opening
 from unseen.transductive.selection import BalancedSelection
@@ -81,8 +81,12 @@ class Killer:
 
 @pytest.mark.parametrize(
     ("estimator", "before"),
-    [(ASTE(), 4), (FastTraining(TASTE(selection=TWO_ROUNDS, settle=0)), 20)],
-    ids=["ASTE", "Fast-TASTE"],
+    [
+        (ASTE(), 4),
+        (FastTraining(TASTE(selection=TWO_ROUNDS, settle=0)), 20),
+        (SelfPacedPrototypes(normalise="unit"), 20),
+    ],
+    ids=["ASTE", "Fast-TASTE", "SelfPacedPrototypes"],
 )
 def test_the_answer_is_the_same_when_a_worker_is_killed(
     estimator: Any, before: int, problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
@@ -100,8 +104,13 @@ def test_the_answer_is_the_same_when_a_worker_is_killed(
         np.testing.assert_array_equal(got.transduction_.compute(), want.transduction_)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SelfPaced(ESZSL(), selection=TWO_ROUNDS), SelfPacedPrototypes(rounds=2)],
+    ids=["SelfPaced", "SelfPacedPrototypes"],
+)
 def test_nothing_as_long_as_the_rows_reaches_the_client(
-    problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
+    estimator: Any, problem: Problem, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longest = 0
 
@@ -115,7 +124,10 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
     monkeypatch.setattr(passes, "_computed", watched)
     monkeypatch.setattr(fold_passes, "TEMPERED", 10)  # samples that are small against 20,000 rows
     monkeypatch.setattr(best, "FEW", 100)
-    SelfPaced(ESZSL(problem.semantics), selection=TWO_ROUNDS).fit(*problem.opened())
+    monkeypatch.setattr(sketch, "SKETCH_ROWS", 500)
+    monkeypatch.setattr(review, "REHEARSED_SCORES", 1000)
+    model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
+    model.fit(*problem.opened())
     assert 0 < longest < ROWS / 5  # the largest: 30 rows of 25 classes, with codes and weights
 
 
@@ -157,7 +169,7 @@ def test_the_command_line_takes_a_schedulers_address(
         "--classes",
         str(classes),
     ]
-    done = CliRunner().invoke(app, [*fit, "--out", str(model), "--method", "ASTE", *common])
+    done = CliRunner().invoke(app, [*fit, "--out", str(model), *common])
     assert done.exit_code == 0, done.output
     predict = ["predict", str(model), str(problem.rows), "--out", str(answers), *common]
     done = CliRunner().invoke(app, predict)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from sklearn.base import clone
 
 from toys import Toy, make_toy
 from unseen import (
@@ -24,10 +25,12 @@ from unseen import (
     FastTraining,
     SelfPaced,
     SelfPacedPrototypes,
+    WDVSc,
     load,
     open_rows,
 )
 from unseen.exceptions import DataError
+from unseen.numerics import review
 from unseen.scale import opening, write_labels
 from unseen.scale.local import LocalChunks
 from unseen.transductive.selection import ThresholdSelection
@@ -57,9 +60,10 @@ def stored(kind: str, folder: Path, X: Any, y: Any) -> tuple[Any, Any]:
     return open_rows(folder, without=["label"]), open_rows(folder, "label")
 
 
+@pytest.mark.parametrize("estimator", [ASTE, SelfPacedPrototypes])
 @pytest.mark.parametrize("kind", ["npy", "zarr", "parquet", "lists"])
 def test_every_format_gives_the_same_fit(
-    kind: str, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, estimator: Any, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "CHUNK_BYTES", 50 * 12 * 8)
     y = np.unique(toy.y, return_inverse=True)[1]
@@ -67,8 +71,8 @@ def test_every_format_gives_the_same_fit(
     X, labels = stored(kind, tmp_path, toy.X, np.where(y < 8, y, -1))
     assert X.shape == toy.X.shape
     assert len(X.sizes) > 1
-    got = ASTE(semantics).fit(X, labels)
-    want = ASTE(semantics).fit(toy.X, np.where(y < 8, y, -1))
+    got = estimator(semantics).fit(X, labels)
+    want = estimator(semantics).fit(toy.X, np.where(y < 8, y, -1))
     np.testing.assert_allclose(got.decision_function(X), want.decision_function(toy.X), atol=1e-8)
     lazy = open_rows(tmp_path / f"X.{kind}", cluster=True) if kind in ("npy", "zarr") else None
     if lazy is not None:
@@ -145,12 +149,18 @@ def test_names_and_empty_cells_of_parquet_are_labels(toy: Toy, tmp_path: Path) -
     np.testing.assert_allclose(got.compatibility_, want.compatibility_, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SelfPaced(ASTE(), selection=ThresholdSelection((0.5,))), SelfPacedPrototypes(rounds=2)],
+    ids=["SelfPaced", "SelfPacedPrototypes"],
+)
 @pytest.mark.parametrize("kind", ["npy", "memmap"])
 def test_memory_is_bounded_by_a_chunk(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, estimator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What NumPy allocates: X is 32 MB, and a chunk 1 MB; some rows have no label."""
     monkeypatch.setattr(opening, "CHUNK_BYTES", 2**20)
+    monkeypatch.setattr(review, "REHEARSED_SCORES", 800)  # a sample that is small against the rows
     random = np.random.default_rng(0)
     y = random.integers(-1, 10, size=2**15)
     X = random.normal(size=(len(y), 128)) + y[:, None]
@@ -160,7 +170,7 @@ def test_memory_is_bounded_by_a_chunk(
     del X
     rows = open_rows(path) if kind == "npy" else np.load(path, mmap_mode="r")
     tracemalloc.start()
-    SelfPaced(ASTE(semantics), selection=ThresholdSelection((0.5,))).fit(rows, y)
+    clone(estimator).set_params(semantics=semantics, candidates="unseen").fit(rows, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < size / 4
@@ -177,9 +187,7 @@ def test_a_number_that_is_not_finite_is_named_with_its_place(toy: Toy) -> None:
         fitted.predict(da.from_array(X, chunks=(100, 12))).compute()
 
 
-@pytest.mark.parametrize(
-    "estimator", [SelfPacedPrototypes(), CMT(), SelfPaced(SJE()), ASTE(solver="sgd")]
-)
+@pytest.mark.parametrize("estimator", [WDVSc(), CMT(), SelfPaced(SJE()), ASTE(solver="sgd")])
 def test_who_needs_all_rows_says_who_does_not(estimator: Any, toy: Toy) -> None:
     estimator.set_params(semantics=toy.semantics, candidates="unseen")
     with pytest.raises(ValueError, match=r"needs all rows in memory.*ASTE, ESZSL, FastTraining"):

@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from toys import make_toy
-from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced
+from unseen import (
+    ASTE,
+    ESZSL,
+    SJE,
+    TASTE,
+    FastTraining,
+    PrototypeRidge,
+    SelfPaced,
+    SelfPacedPrototypes,
+)
 from unseen.exceptions import AdaptationWarning
 from unseen.scale.local import LocalChunks
 from unseen.transductive.selection import BalancedSelection
@@ -30,6 +39,10 @@ ESTIMATORS = [
     FastTraining(SelfPaced(ESZSL())),
     SelfPaced(FastTraining(ASTE())),
     SelfPaced(FastTraining(PrototypeRidge())),
+    SelfPacedPrototypes(),
+    SelfPacedPrototypes(class_prior="uniform"),
+    SelfPacedPrototypes(class_prior="estimated", normalise="unit"),
+    SelfPacedPrototypes(rounds=0),
 ]
 KINDS = ["local", "dask"]
 

@@ -33,8 +33,8 @@ app.command(
 )(photographs.label)
 app.command(
     epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors. "
-    "With features: unseen fit --seen rows.zarr --labels labels.zarr --classes attributes.csv --method "
-    "Fast-TASTE --scheduler tcp://10.0.0.1:8786"
+    "With features: unseen fit --seen rows.zarr --labels labels.zarr --classes attributes.csv "
+    "--scheduler tcp://10.0.0.1:8786"
 )(models.fit)
 app.command(
     epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv. With features: "

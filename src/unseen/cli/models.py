@@ -39,15 +39,14 @@ def fit(
     names, never code; unseen predict uses it, and unseen add-class enlarges it.
 
     SEEN may also be features that need not fit in memory, with --labels: a .npy, a .zarr or Parquet,
-    read in chunks here or by the workers of --scheduler. Methods for that: ASTE, ESZSL, TASTE,
-    Fast-TASTE.
+    read in chunks here or by the workers of --scheduler. Methods for that: SelfPacedPrototypes, TASTE,
+    ASTE, ESZSL and the Fast- ones; another is refused, never replaced.
     """
     from unseen import labelling
 
     if rows.are_rows(seen):
-        chosen = "ASTE" if method == labelling.FLAGSHIP else method
         rows.fit_rows(
-            seen, labels, label_column, classes, candidates, chosen, seed, scheduler, out, as_json
+            seen, labels, label_column, classes, candidates, method, seed, scheduler, out, as_json
         )
         return
     rows.refuse(scheduler, seen, labels)

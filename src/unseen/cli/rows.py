@@ -45,6 +45,19 @@ def refuse(scheduler: str, path: Path, labels: Path | None = None) -> None:
         )
 
 
+def check_method(name: str, path: Path) -> None:
+    """Refuse a method that cannot learn from rows in chunks."""
+    from unseen.experiments.registry import METHODS, method
+
+    if method(name).build(None)._takes_chunks():
+        return
+    able = [n for n, other in METHODS.items() if other.build(None)._takes_chunks()]
+    raise DataError(
+        f"{path}: is read in chunks, and {name} needs all rows in memory. Take --method with one of "
+        f"{', '.join(sorted(able))}; or, in Python, fit {name} on an array."
+    )
+
+
 def fit_rows(
     rows: Path,
     labels: Path | None,
@@ -65,6 +78,7 @@ def fit_rows(
 
     if labels is None or classes is None:
         raise DataError(f"{rows}: features need --labels and --classes.")
+    check_method(method, rows)
     table, _, notes = labelling.make_table(labelling.read_classes(classes))
     with _engine(scheduler):
         X = _opened(rows, without=(column,) if labels == rows and _is_parquet(rows) else ())

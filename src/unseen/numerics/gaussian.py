@@ -27,7 +27,7 @@ from unseen.numerics.chunks import kept, mapped, summed
 from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.process import ErrorLaw
 from unseen.numerics.space import Space
-from unseen.numerics.transport import class_biases
+from unseen.numerics.transport import exact_biases
 
 Array = npt.NDArray[Any]
 
@@ -202,7 +202,7 @@ class Assignment(NamedTuple):
 def assign(S: Any, shares: Array | None, biases: Array) -> Assignment:
     """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ."""
     if shares is not None:
-        biases = class_biases(S, shares, start=biases)
+        biases = exact_biases(S, shares, start=biases)
     (total,) = summed(_log_partition, S, given=(biases,))
     energy = -float(total)
     if shares is not None:
