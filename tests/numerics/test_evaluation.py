@@ -7,7 +7,6 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.transport import balance
 
 
@@ -44,17 +43,3 @@ def test_balance_meets_the_prior_and_keeps_odds() -> None:
     half = np.exp(logsumexp(balance(log_p, prior, 0.5), axis=0)) / 200
     start = np.exp(logsumexp(log_p, axis=0)) / 200
     assert (np.abs(half - prior) < np.abs(start - prior)).all()
-
-
-def test_folds_hold_out_every_class_once() -> None:
-    folds = class_folds(17, 5, seed=3)
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(17))
-    assert {len(f) for f in folds} == {3, 4}
-
-
-def test_thinned_rows_are_spread_over_each_class() -> None:
-    codes = np.array([0] * 100 + [1] * 3)
-    thin = Rows(np.arange(103.0)[:, None], codes).thinned(10)
-    np.testing.assert_array_equal(np.bincount(thin.codes), [10, 3])
-    assert thin.X.min() == 0
-    assert thin.X[thin.codes == 0].max() >= 90
