@@ -84,15 +84,15 @@ def test_errors_have_the_covariance_of_the_posterior(
     A, M, new = problem()
     found = fitted(A, M, width, monkeypatch)
     S, T = (A - A.mean(axis=0)) / found.scale, (new - A.mean(axis=0)) / found.scale
-    K, cross, own = (
-        raw(x, y, width) / found.kernel.variance for x, y in ((S, S), (T, S), (T, T))
-    )
+    K, cross, own = (raw(x, y, width) / found.kernel.variance for x, y in ((S, S), (T, S), (T, T)))
     _, gained = kriging(K, cross, M, found.ridge)
     want = own - gained + found.ridge * np.eye(len(new))
     got = found.covariance(new)
     np.testing.assert_allclose(got, want, atol=1e-8)
     assert np.linalg.eigvalsh(got).min() > 0
-    assert (np.diag(found.covariance(A.mean(axis=0) + 50 * (new - A.mean(axis=0)))) > np.diag(got)).all()
+    assert (
+        np.diag(found.covariance(A.mean(axis=0) + 50 * (new - A.mean(axis=0)))) > np.diag(got)
+    ).all()
 
 
 def test_the_choice_has_the_least_error_of_all_that_are_tried() -> None:
@@ -201,7 +201,9 @@ def test_the_order_of_classes_changes_nothing() -> None:
     order = np.random.default_rng(1).permutation(20)
     one, other = fit_process(A, M, None, PLAIN), fit_process(A[order], M[order], None, PLAIN)
     assert (one.kernel.width, one.ridge) == (other.kernel.width, other.ridge)
-    points = [f.features(new) @ B + c for f, (B, c) in
-              ((one, one.coefficients(M, None)), (other, other.coefficients(M[order], None)))]
+    points = [
+        f.features(new) @ B + c
+        for f, (B, c) in ((one, one.coefficients(M, None)), (other, other.coefficients(M[order], None)))
+    ]
     np.testing.assert_allclose(points[0], points[1], atol=1e-9)
     np.testing.assert_allclose(one.covariance(new), other.covariance(new), atol=1e-9)
