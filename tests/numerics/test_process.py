@@ -126,10 +126,11 @@ def test_straight_and_bent_maps_get_their_kernels() -> None:
     assert straight.features.anchors is None
     bent = fit_process(A, np.cos(2 * A @ W) + noise, None, PLAIN)
     assert bent.features.anchors is not None
-    for found, truth in ((straight, lambda a: a @ W), (bent, lambda a: np.cos(2 * a @ W))):
-        B, c = found.coefficients(truth(A) + noise, None)
-        error = found.features(new) @ B + c - truth(new)
-        assert (error**2).sum() < 0.5 * ((truth(new) - truth(A).mean(axis=0)) ** 2).sum()
+    for found, at in ((straight, A @ W), (bent, np.cos(2 * A @ W))):
+        B, c = found.coefficients(at + noise, None)
+        truth = new @ W if found is straight else np.cos(2 * new @ W)
+        error = found.features(new) @ B + c - truth
+        assert (error**2).sum() < 0.5 * ((truth - at.mean(axis=0)) ** 2).sum()
 
 
 @pytest.mark.parametrize("b", [0.3, 1.0, 2.5])

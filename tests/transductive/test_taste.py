@@ -164,7 +164,8 @@ def test_an_uneven_pool_raises_a_warning_and_its_shares_are_learned(make: Any) -
 def test_the_review_is_of_the_default_selection_alone(toy: Toy) -> None:
     """Whoever names another strategy, gives a prior, or has seen candidates, has decided."""
     X, y = toy.transductive()
-    assert TASTE(toy.semantics).fit(X, y).review_.even > 0.9
+    model: Any = TASTE(toy.semantics).fit(X, y)
+    assert model.review_.even > 0.9
     for params in (
         {"selection": "threshold"},
         {"selection": "margin"},
@@ -185,7 +186,7 @@ def test_selection_leans_to_the_shares_of_the_review(toy: Toy, monkeypatch: pyte
         return select(self, *given)
 
     monkeypatch.setattr(BalancedSelection, "select", noted)
-    model = TASTE(toy.semantics).fit(*toy.transductive())
+    model: Any = TASTE(toy.semantics).fit(*toy.transductive())
     assert len(found) >= len(model.history_) > 0
     for prior in found:
         np.testing.assert_array_equal(prior, model.review_.shares)
