@@ -70,7 +70,7 @@ ESTIMATORS: list[Any] = [
     FastTraining(PrototypeRidge()),
     FastTraining(SJE(random_state=0)),
     SelfPaced(FastTraining(ESZSL())),
-    SelfPacedPrototypes(random_state=0),
+    SelfPacedPrototypes(),
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
     WDVSc(),

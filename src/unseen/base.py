@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from inspect import isabstract
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar, NoReturn, Self
@@ -403,14 +404,15 @@ def _result(values: Any) -> Any:
     return values.result() if isinstance(values, Chunks) else values
 
 
-def classes_with(attribute: str) -> list[str]:
-    """Return the names of the library's estimators whose class attribute is true."""
+def classes_with(attribute: str, base: type | None = None) -> list[str]:
+    """Return the names of the library's estimators, of one kind, whose class attribute is true."""
     found: set[str] = set()
-    waiting: list[type] = [ZeroShotClassifier]
+    waiting: list[type] = [ZeroShotClassifier if base is None else base]
     while waiting:
         cls = waiting.pop()
         waiting += cls.__subclasses__()
-        if cls.__module__.startswith("unseen.") and getattr(cls, attribute, False) is True:
+        own = cls.__module__.startswith("unseen.") and not isabstract(cls)
+        if own and getattr(cls, attribute, False) is True:
             found.add(cls.__name__)
     return sorted(found)
 

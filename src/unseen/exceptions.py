@@ -16,4 +16,4 @@ class ModelFileError(DataError):
 
 
 class AdaptationWarning(UserWarning):
-    """A transductive method expected to do harm, and held its adaptation back."""
+    """A transductive method found something odd in its pool; the message says what it did about it."""

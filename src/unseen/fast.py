@@ -151,10 +151,11 @@ class FastTraining(ZeroShotClassifier):
 
     def _check_estimator(self) -> None:
         if not wrapped(self).takes_class_means:
+            pool_methods = classes_with("takes_class_means", TransductiveClassifier)
             raise ValueError(
                 f"{type(wrapped(self)).__name__} learns from all rows and cannot be given class means "
                 "in their place, so it has no fast form. Fit it without FastTraining, or wrap an "
-                f"inductive estimator or one of {', '.join(classes_with('takes_class_means'))}."
+                f"inductive estimator or one of {', '.join(pool_methods)}."
             )
 
     def _clone(self) -> Any:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import unseen
 from pictures import COLOURS, NOBODY_LABELLED, Colours, write_attributes, write_pictures
 from unseen import cli
+from unseen.cli.photographs import _facts
 from unseen.datasets import load_table
 from unseen.features import register_backbone
 
@@ -236,3 +238,21 @@ def test_the_command_leaves_with_2_and_says_one_line(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr == "error: absent: no such folder.\n"
+
+
+@pytest.mark.parametrize(
+    ("even", "said"),
+    [
+        (0.9, ", class shares leaning to equal ones"),
+        (0.1, ", class shares learned from these photographs"),
+        (None, ""),
+    ],
+)
+def test_the_report_says_where_class_shares_come_from(even, said):
+    review = None if even is None else SimpleNamespace(even=even)
+    pictures = SimpleNamespace(seen=["a"], seen_classes=["b"])
+    task = SimpleNamespace(
+        recipe=SimpleNamespace(attributes=["c"], words=None, backbone="d"), pictures=pictures
+    )
+    fitted = SimpleNamespace(model=SimpleNamespace(review_=review), pool=["e"])
+    assert _facts(task, fitted, "colours", "Method")["method"] == f"Method{said}"

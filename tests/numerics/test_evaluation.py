@@ -7,9 +7,7 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows, class_folds
 from unseen.numerics.transport import balance
-from unseen.scale.local import LocalChunks
 
 
 def test_temperature_recovers_the_scale_of_the_scores() -> None:
@@ -45,32 +43,3 @@ def test_balance_meets_the_prior_and_keeps_odds() -> None:
     half = np.exp(logsumexp(balance(log_p, prior, 0.5), axis=0)) / 200
     start = np.exp(logsumexp(log_p, axis=0)) / 200
     assert (np.abs(half - prior) < np.abs(start - prior)).all()
-
-
-def test_folds_hold_out_every_class_once() -> None:
-    folds = class_folds(17, 5, seed=3)
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(17))
-    assert {len(f) for f in folds} == {3, 4}
-
-
-def test_thinned_rows_are_spread_over_each_class() -> None:
-    codes = np.array([0] * 100 + [1] * 3)
-    thin = Rows(np.arange(103.0)[:, None], codes).thinned(10)
-    np.testing.assert_array_equal(np.bincount(thin.codes), [10, 3])
-    assert thin.X.min() == 0
-    assert thin.X[thin.codes == 0].max() >= 90
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-@pytest.mark.parametrize("most", [1, 30, 1000])
-def test_a_sample_of_chunks_is_that_in_memory(most: int, repeated: bool) -> None:
-    random = np.random.default_rng(0)
-    X = random.normal(size=(5 if repeated else 9000, 4))[np.arange(9000) % (5 if repeated else 9000)]
-    codes, sizes = random.integers(4, size=9000), (4000, 4000, 1000)
-    for classes in (None, np.array([1, 2])):
-        want = Rows(X, codes).thinned(most, classes=classes)
-        got = Rows(LocalChunks.of(X, sizes), LocalChunks.of(codes, sizes)).thinned(
-            most, classes=classes
-        )
-        np.testing.assert_array_equal(got.X, want.X)
-        np.testing.assert_array_equal(np.unique(got.codes), np.arange(4) if classes is None else [1, 2])

@@ -173,7 +173,7 @@ def test_a_graph_that_differs_from_the_model_is_not_written(toy: Toy, tmp_path: 
 
 @pytest.mark.parametrize("candidates", ["seen", "all", ["class 13", "class 02"]])
 def test_the_candidates_in_force_are_exported(candidates: Any, toy: Toy, tmp_path: Path) -> None:
-    for estimator in (ESZSL(), SelfPacedPrototypes(random_state=0)):
+    for estimator in (ESZSL(), SelfPacedPrototypes()):
         model = fitted(estimator, toy).set_params(candidates=candidates)
         export_onnx(model, tmp_path / "scorer.onnx")
         found = run(tmp_path / "scorer.onnx", toy.X.astype(np.float32))
@@ -200,13 +200,13 @@ def test_a_pipeline(steps: list[Any], toy: Toy, tmp_path: Path) -> None:
 
 
 def test_a_zero_row_stays_zero(wide: Toy, tmp_path: Path) -> None:
-    model = fitted(SelfPacedPrototypes(random_state=0), wide)
+    model = fitted(SelfPacedPrototypes(), wide)
     export_onnx(model, tmp_path / "scorer.onnx")
     X = np.zeros((2, 70), dtype=np.float32)
     assert_agrees(run(tmp_path / "scorer.onnx", X), model.decision_function(X.astype(float)))
 
 
-@pytest.mark.parametrize("estimator", [ESZSL(), SelfPacedPrototypes(random_state=0)], ids=name_of)
+@pytest.mark.parametrize("estimator", [ESZSL(), SelfPacedPrototypes()], ids=name_of)
 def test_without_semantics(estimator: Any, toy: Toy, tmp_path: Path) -> None:
     model = clone(estimator).fit(toy.X, toy.y)
     path = tmp_path / "scorer.onnx"

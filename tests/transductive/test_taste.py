@@ -9,7 +9,17 @@ import pytest
 from scipy.special import log_softmax
 
 from toys import Toy, make_toy
-from unseen import ASTE, ESZSL, TASTE, AdaptationWarning, FastTraining, PrototypeRidge, SelfPaced
+from unseen import (
+    ASTE,
+    ESZSL,
+    SMS,
+    TASTE,
+    AdaptationWarning,
+    FastTraining,
+    MaxMarginSSL,
+    PrototypeRidge,
+    SelfPaced,
+)
 from unseen.numerics import structural
 from unseen.numerics.coupled import StructuralProblem
 from unseen.numerics.folds import Rows
@@ -128,20 +138,58 @@ def test_row_order_does_not_matter(toy: Toy) -> None:
     order = np.random.default_rng(0).permutation(len(X))
     want = TASTE(toy.semantics).fit(X, y).transduction_[order]
     got = TASTE(toy.semantics).fit(X[order], y[order]).transduction_
-    assert (want == got).mean() > 0.99
+    np.testing.assert_array_equal(want, got)
 
 
-def test_an_uneven_pool_is_left_alone_with_a_warning() -> None:
+@pytest.mark.parametrize("make", [TASTE, SMS, MaxMarginSSL, lambda s: SelfPaced(ASTE(s))])
+def test_an_uneven_pool_raises_a_warning_and_its_shares_are_learned(make: Any) -> None:
     toy = make_toy(seen=16, unseen=8, rows=40)
     X, y = toy.transductive()
     present = np.unique(toy.y[toy.unseen])[:3]
     rows = np.concatenate([np.ones(len(toy.train), bool), np.isin(toy.y[toy.unseen], present)])
-    model = TASTE(toy.semantics)
-    with pytest.warns(AdaptationWarning, match=r"left the pool alone.*candidates=\[\.\.\.\]"):
+    model = make(toy.semantics)
+    name = type(model).__name__
+    with pytest.warns(AdaptationWarning, match=rf"{name}: The pool's classes look uneven .*learned"):
         model.fit(X[rows], y[rows])
-    np.testing.assert_array_equal(model.compatibility_, model.inductive_)
-    assert model.history_ == []
-    assert (model.labelled_round_[len(toy.train) :] == -1).all()
+    assert model.review_.even < 0.01
+    assert model.review_.evenness < 0.5
+    absent = ~np.isin(model.classes_, present)
+    assert model.review_.shares[absent].sum() < 0.1
+    assert len(model.history_) > 0
+    truth = np.concatenate([toy.y[toy.train], toy.y[toy.unseen]])[rows]
+    pool = np.arange(rows.sum()) >= len(toy.train)
+    assert (model.transduction_ == truth)[pool].mean() > 0.9
+
+
+def test_the_review_is_of_the_default_selection_alone(toy: Toy) -> None:
+    """Whoever names another strategy, gives a prior, or has seen candidates, has decided."""
+    X, y = toy.transductive()
+    model: Any = TASTE(toy.semantics).fit(X, y)
+    assert model.review_.even > 0.9
+    for params in (
+        {"selection": "threshold"},
+        {"selection": "margin"},
+        {"selection": BalancedSelection(prior=None)},
+        {"candidates": "all"},
+    ):
+        assert TASTE(toy.semantics, **params).fit(X, y).review_ is None
+    few = make_toy(seen=5)
+    assert TASTE(few.semantics).fit(*few.transductive()).review_ is None
+
+
+def test_selection_leans_to_the_shares_of_the_review(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    select = BalancedSelection.select
+
+    def noted(self: BalancedSelection, *given: Any) -> Selection:
+        found.append(self.prior)
+        return select(self, *given)
+
+    monkeypatch.setattr(BalancedSelection, "select", noted)
+    model: Any = TASTE(toy.semantics).fit(*toy.transductive())
+    assert len(found) >= len(model.history_) > 0
+    for prior in found:
+        np.testing.assert_array_equal(prior, model.review_.shares)
 
 
 def test_fast_forms_agree_whichever_way_they_are_wrapped(toy: Toy) -> None:

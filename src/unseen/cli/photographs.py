@@ -93,9 +93,10 @@ def _facts(task: Any, fitted: Any, backbone: str, method: str) -> dict[str, str]
         "features": backbone,
         "method": method,
     }
-    how = getattr(fitted.model, "adaptation_", "")
-    if how:
-        facts["method"] += f", {how} adaptation to these photographs"
+    review = getattr(fitted.model, "review_", None)
+    if review is not None:
+        how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
+        facts["method"] += f", class shares {how}"
     return facts
 
 

@@ -120,5 +120,5 @@ def _choose(judged: Rows, vectors: Array, sums: Array, counts: Array) -> tuple[f
             hits = scores.argmax(axis=1) == codes
             accuracy[f, i] = np.nanmean(per_class_accuracy(codes, hits, len(part), weights))
             logs[f, i] = np.log(fit_temperature(scores, codes, len(part), weights))
-    best = int(accuracy.mean(axis=0).argmax())
+    best = int(np.round(accuracy.mean(axis=0), 9).argmax())  # among equals the first
     return RIDGE_GRID[best], float(np.exp(logs[:, best].mean()))

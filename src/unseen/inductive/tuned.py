@@ -87,7 +87,7 @@ class TunedClassifier(ZeroShotClassifier):
                 hits = scores.argmax(axis=1) == codes
                 accuracy[f, i] = np.nanmean(per_class_accuracy(codes, hits, len(part), weights))
                 kept_scores[-1].append(scores)
-        best = int(accuracy.mean(axis=0).argmax())
+        best = int(np.round(accuracy.mean(axis=0), 9).argmax())  # among equals the first
         logs = [
             np.log(fit_temperature(own[best], truth.codes, len(part), truth.weights))
             for own, truth, part in zip(kept_scores, truths, parts, strict=True)

@@ -56,7 +56,7 @@ def write_report(
     facts : dict
         What → value, for the head of the page: folders, backbone, method.
     notes : list of str
-        What the user should know: missing values filled, adaptation held back.
+        What the user should know: missing values filled, classes that look uneven.
     skipped : list of (picture, reason)
     """
     parts = {

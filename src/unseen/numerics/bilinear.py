@@ -161,7 +161,9 @@ def choose(
         for own, part in zip(hits, parts, strict=True)
     ]
     accuracy = np.mean([np.nanmean(own, axis=0) for own in shares], axis=0)
-    i, j = (int(v) for v in np.unravel_index(int(accuracy.argmax()), accuracy.shape))
+    # Rounded: among equals the first is taken, in whatever order the classes were summed.
+    best = int(np.round(accuracy, 9).argmax())
+    i, j = (int(v) for v in np.unravel_index(best, accuracy.shape))
     temperatures = fold_temperatures(
         judged, table, [own[:, i] for own in left], [own[j] for own in right]
     )

@@ -51,29 +51,22 @@ class Rows(NamedTuple):
         """Return the sums (p, classes) and the weights of the classes, in one pass."""
         return class_totals(self.X, self.codes, classes, self.weights)
 
-    def thinned(
-        self,
-        most: int,
-        then: Pass | None = None,
-        given: tuple[Any, ...] = (),
-        classes: Codes | None = None,
-    ) -> Any:
+    def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
         """Return at most ``most`` rows of each class, drawn by content, in memory.
 
         Which rows are drawn depends on their values alone: not on their order, nor on class names.
         With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
-        With ``classes``, no others are drawn, unless all rows are in memory and few.
         """
         X, codes, weights = self
         if not isinstance(codes, Chunks):
             if len(codes) == 0 or np.bincount(codes).max() <= most:
                 return self if then is None else [then(*self, *given)]
             keys = content_keys(X)
-            limits = _limits([_smallest_keys(keys, codes, most, None)], most, classes)
+            limits = _limits([_smallest_keys(keys, codes, most, None)], most)
             thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
             return thin if then is None else [then(*thin, *given)]
         keys = kept(mapped(content_keys, X))
-        limits = _limits(_gathered_keys(keys, codes, most), most, classes)
+        limits = _limits(_gathered_keys(keys, codes, most), most)
         parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
         if then is not None:
             return parts

@@ -162,7 +162,7 @@ class SemanticProcess:
     def error_law(self, means: Array, rows: Array | None, counts: Array) -> ErrorLaw:
         """Estimate Σ from leave-one-class-out residuals, in the coordinates of ``means``.
 
-        Half shrunk to isotropic, less the sampling error of means of so many rows.
+        Shrunk towards isotropic, less the sampling error of means of so many rows.
         """
         target = means if rows is None else means - self.slope * rows
         spread = 1 / np.diag(self.inverse)

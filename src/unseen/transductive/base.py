@@ -95,8 +95,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         observer : callable, optional
             Called with the number of a round, 0 for the start, and a read-only copy of the pool's
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
-            probabilities do not call it, nor need others where no round follows: with an empty pool, or
-            one that was left alone with a warning.
+            probabilities do not call it, and no method does with an empty pool.
         """
         return self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
 

@@ -90,7 +90,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         π. "estimated" learns the shares; "auto" does too, and leans to equal ones as far as the review
         finds the pool even. None: classes are taken to be alike, and nothing is imposed.
     rounds : int
-        Stop at this round; 0 is the inductive answer.
+        Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
+        which its own scatter counts.
     shrinkage : float in [0, 1] or "auto"
         Of the covariance that whitens in the rounds; "auto" is from 0.2 to 0.5, the more the fewer
         labelled rows there are.
@@ -186,8 +187,10 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self._keep(space, done.model, done.before, done.found.points, state.biases, seen, vectors)
         self._note_rounds(done, len(pool))
         review = self.review_
-        spread_ = spread(mapped(np.add, state.scores, given=(state.biases,)))
-        self._calibrate(split.rows, seen, None if review is None else review.temperature * spread_)
+        temperature = None
+        if review is not None:
+            temperature = review.temperature * spread(self._rows_scores(split.pool, vectors))
+        self._calibrate(split.rows, seen, temperature)
         self._diagnose(done)
         return watch.first_round
 
