@@ -154,16 +154,11 @@ def _smallest_keys(
     return [np.sort(keys[codes == k])[:most] for k in range(classes)]
 
 
-def _limits(
-    parts: list[list[npt.NDArray[np.uint64]]], most: int, wanted: Codes | None
-) -> npt.NDArray[np.uint64]:
-    """Return the largest key of each class that is among its ``most`` smallest in all chunks.
-
-    It is 0, which leaves nothing but a key of 0, for a class that is not wanted.
-    """
+def _limits(parts: list[list[npt.NDArray[np.uint64]]], most: int) -> npt.NDArray[np.uint64]:
+    """Return the largest key of each class that is among its ``most`` smallest in all chunks."""
     classes = max(len(part) for part in parts)
     limits = np.zeros(classes, dtype=np.uint64)
-    for k in range(classes) if wanted is None else np.intersect1d(wanted, np.arange(classes)):
+    for k in range(classes):
         keys = np.sort(np.concatenate([part[k] for part in parts if k < len(part)]))[:most]
         limits[k] = keys[-1] if len(keys) else 0
     return limits

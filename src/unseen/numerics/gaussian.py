@@ -43,7 +43,8 @@ learned (tried: 0.03, 0.1, 0.3, 1). Fewer let rare classes fade, more keep absen
 
 FIRM_TIE, EVEN_TIE = 0.3, 0.5
 """The scale c of the tie as a share of what errors of prediction suggest: where class shares are
-learned or given, and where the pool is taken to be even. A loose tie lets absent classes settle among the rows of others."""
+learned or given, and where the pool is taken to be even. A loose tie lets absent classes settle among
+the rows of others."""
 
 SHIFT_DISCOUNT = 3.0
 """The tie loosens once errors are this many times those foretold."""

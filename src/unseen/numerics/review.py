@@ -106,17 +106,17 @@ class Review:
             found["uneven"] = (
                 f"The pool's classes look uneven (evenness {self.evenness:.2f}; in rehearsals "
                 f"{even:.2f} with every class present, {max(uneven):.2f} with classes missing or rare)."
-                " Some candidates may have few rows or none. Class shares are learned from the pool."
+                " Some candidates may have few rows or none. Class shares follow the pool."
             )
         if 0.1 < self.even < 0.9:
             found["undecided"] = (
                 f"The pool's classes are even with probability {self.even:.2f}. Class shares are a "
-                "blend of equal and learned ones; give class_prior= if you know them."
+                "blend of equal and learned ones. Give them by hand if you know them."
             )
         if float(self.gains.mean()) < LOSS_TO_REPORT:
             found["rehearsal"] = (
                 f"Learning from the pool lost {-100 * float(self.gains.mean()):.1f} points of accuracy "
-                "on average in rehearsals on held-out seen classes. Compare with rounds=0."
+                "on average in rehearsals on held-out seen classes. Compare with an inductive method."
             )
         return found
 

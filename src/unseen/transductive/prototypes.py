@@ -161,6 +161,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Any:
         self._check_parameters()
+        if self.shrinkage is None:
+            self._refuse("shrinkage", "'auto' or a number in [0, 1]")
         plan = self._plan(candidates)
         seen, own, dtype = self._seen_vectors(), self._own(candidates), split.rows.X.dtype
         scaling = self._scaling(split.rows.X)
