@@ -46,7 +46,6 @@ def class_biases(
     prior: Array,
     strength: float = 1.0,
     max_iter: int = 100,
-    start: Array | None = None,
 ) -> Array:
     """Return the bias of each class under which softmax(scores + bias) leans towards a prior.
 
@@ -56,13 +55,11 @@ def class_biases(
         Up to a constant a row. A row may have one finite score only.
     prior, strength
         As of :func:`balance`.
-    start : array of shape (L,), optional
-        Biases near the answer.
     """
     # Rows scaled to a largest entry of one: nothing over- or underflows.
     P = kept(mapped(_scaled, scores))
     target = np.log(prior) + np.log(len(scores))
-    bias = np.zeros(scores.shape[1]) if start is None else start - start.mean()
+    bias = np.zeros(scores.shape[1])
     past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
         # What each class would draw at bias zero, the others as they are.
