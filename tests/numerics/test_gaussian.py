@@ -85,7 +85,7 @@ def test_posterior_is_that_of_the_dense_system(known: int, tie: float) -> None:
     """Means, and how well they are known, in every direction, of which the metric is made."""
     pool, prior = problem(0, known)
     state = started(pool, prior)
-    n, sums = pool.totals(state.scores, state.biases)
+    n, sums = pool.totals(state.labels)
     np.testing.assert_allclose(sums, labels(state).T @ pool.space(pool.X), atol=1e-9)
     found = prior.posterior(n, sums, tie)
     A, (L, p) = dense(prior, tie), prior.prototypes.shape
@@ -106,7 +106,7 @@ def test_means_minimise_the_objective(known: int) -> None:
     """The slope of ½Σn‖μ‖² − Σ sums·μ + tie vanishes, by finite differences of ``energy``."""
     pool, prior = problem(1, known)
     state = started(pool, prior)
-    n, sums = pool.totals(state.scores, state.biases)
+    n, sums = pool.totals(state.labels)
     means, tie = prior.posterior(n, sums, 0.7).means, 0.7
 
     def of(flat: Any) -> float:
@@ -125,7 +125,7 @@ def test_means_minimise_the_objective(known: int) -> None:
 def test_final_prototypes_stay_and_count_as_known() -> None:
     pool, prior = problem(2, 2, final=True)
     state = started(pool, prior)
-    found = prior.posterior(*pool.totals(state.scores, state.biases), 0.5)
+    found = prior.posterior(*pool.totals(state.labels), 0.5)
     np.testing.assert_array_equal(found.means[:2], prior.prototypes[:2])
     assert np.isfinite(prior.energy(found.means, 0.5))
     assert (found.metric.inside < 1).all()
@@ -230,7 +230,7 @@ def test_error_scale_is_one_for_errors_drawn_from_the_prior(factor: float) -> No
 def test_error_scale_without_predicted_classes_is_one() -> None:
     pool, prior = problem(0, 4)
     state = started(pool, prior)
-    assert prior.error_scale(*pool.totals(state.scores, state.biases)) == 1.0
+    assert prior.error_scale(*pool.totals(state.labels)) == 1.0
 
 
 def test_known_rows_are_clamped_in_every_round() -> None:

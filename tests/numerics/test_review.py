@@ -106,11 +106,11 @@ def test_alarms() -> None:
     uneven = USUAL.of_pool(0.5, LEARNED).alarms
     assert set(uneven) == {"uneven"}
     assert "evenness 0.50; in rehearsals 0.95 with every class present, 0.59 with" in uneven["uneven"]
-    assert "Class shares are learned from the pool." in uneven["uneven"]
+    assert "Class shares follow the pool." in uneven["uneven"]
     unsure = between(0.6, 0.85)
     assert set(unsure.alarms) == {"undecided"}
     assert f"even with probability {unsure.even:.2f}" in unsure.alarms["undecided"]
-    assert "class_prior=" in unsure.alarms["undecided"]
+    assert "Give them by hand" in unsure.alarms["undecided"]
     assert set(between(0.15, 0.4).alarms) == {"uneven", "undecided"}
     losing = review([0.95], [0.5], [0.5], gain=-0.034).of_pool(0.95, LEARNED).alarms
     assert set(losing) == {"rehearsal"}
@@ -201,7 +201,7 @@ def sketch_problem(p: int = FEWEST_FEATURES) -> tuple[Rows, Any, Any, Any]:
 def test_a_review_leaves_the_rows_as_they_were() -> None:
     rows, pool, seen, vectors = sketch_problem()
     before = rows.X.copy(), pool.copy()
-    assert sketch.review_sketch(rows, pool, seen, vectors) is not None
+    assert sketch.review_pool(rows, pool, seen, vectors) is not None
     np.testing.assert_array_equal(rows.X, before[0])
     np.testing.assert_array_equal(pool, before[1])
 
@@ -209,14 +209,14 @@ def test_a_review_leaves_the_rows_as_they_were() -> None:
 @pytest.mark.parametrize("p", [20, FEWEST_FEATURES, 300])
 def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
     rows, pool, seen, vectors = sketch_problem(p)
-    want = sketch.review_sketch(rows, pool, seen, vectors)
+    want = sketch.review_pool(rows, pool, seen, vectors)
     chunks = Rows(LocalChunks.of(rows.X, (100, 80)), LocalChunks.of(rows.codes, (100, 80)))
     random = np.random.default_rng(0)
     turn, order = random.permutation(len(pool)), random.permutation(15)
     turned = Rows(rows.X[::-1], np.argsort(order)[rows.codes[::-1]])
     for got in (
-        sketch.review_sketch(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors),
-        sketch.review_sketch(turned, pool[turn], seen[order], vectors),
+        sketch.review_pool(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors),
+        sketch.review_pool(turned, pool[turn], seen[order], vectors),
     ):
         assert want is not None
         assert got is not None
@@ -229,9 +229,9 @@ def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
 def test_a_sketch_of_many_rows_is_that_of_the_rows_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, pool, seen, vectors = sketch_problem()
     monkeypatch.setattr(sketch, "SKETCH_ROWS", 30)
-    one = sketch.review_sketch(rows, pool, seen, vectors)
+    one = sketch.review_pool(rows, pool, seen, vectors)
     thin = Rows(pool, np.zeros(len(pool), dtype=np.intp)).thinned(30).X
-    other = sketch.review_sketch(rows.thinned(2), thin, seen, vectors)
+    other = sketch.review_pool(rows, thin, seen, vectors)
     assert one is not None
     assert other is not None
     assert one.evenness == pytest.approx(other.evenness, abs=1e-9)
@@ -241,6 +241,6 @@ def test_a_sketch_of_many_rows_is_that_of_the_rows_it_draws(monkeypatch: pytest.
 def test_few_classes_are_not_reviewed() -> None:
     rows, pool, seen, vectors = sketch_problem()
     few = rows.of_classes(np.arange(FEWEST_TO_REHEARSE - 1))
-    assert sketch.review_sketch(few, pool, seen[: FEWEST_TO_REHEARSE - 1], vectors) is None
-    assert sketch.review_sketch(rows, pool, seen, vectors[:1]) is None
-    assert sketch.review_sketch(rows, pool[:0], seen, vectors) is None
+    assert sketch.review_pool(few, pool, seen[: FEWEST_TO_REHEARSE - 1], vectors) is None
+    assert sketch.review_pool(rows, pool, seen, vectors[:1]) is None
+    assert sketch.review_pool(rows, pool[:0], seen, vectors) is None

@@ -23,8 +23,8 @@ def test_the_scatter_of_the_pool_is_that_about_its_classes() -> None:
     statistics = seen_statistics(Rows(rng.standard_normal((60, 5)), codes), 4, "none")
     X, S, biases = rng.standard_normal((30, 5)), rng.standard_normal((30, 3)), np.array([0.5, 0, -1])
     pool = Pool(X, statistics.whitened(0.2, float))
-    found = with_pool(statistics, pool, Assignment(S, biases, 0.0))
     Q = softmax(S + biases, axis=1)
+    found = with_pool(statistics, pool, Assignment(S, biases, Q, 0.0))
     want = np.zeros((5, 5))
     for k in range(3):
         mean = Q[:, k] @ X / Q[:, k].sum()

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.numerics import best, fold_passes, review, sketch
+from unseen.numerics import best, fold_passes, sketch
 from unseen.scale import cluster as passes
 from unseen.scale import connect, opening
 from unseen.transductive.selection import BalancedSelection
@@ -124,8 +124,7 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
     monkeypatch.setattr(passes, "_computed", watched)
     monkeypatch.setattr(fold_passes, "TEMPERED", 10)  # samples that are small against 20,000 rows
     monkeypatch.setattr(best, "FEW", 100)
-    monkeypatch.setattr(sketch, "SKETCH_ROWS", 500)
-    monkeypatch.setattr(review, "REHEARSED_SCORES", 1000)
+    monkeypatch.setattr(sketch, "SKETCH_ROWS", 300)
     model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
     model.fit(*problem.opened())
     assert 0 < longest < ROWS / 5  # the largest: 30 rows of 25 classes, with codes and weights
