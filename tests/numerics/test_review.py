@@ -115,7 +115,7 @@ def test_alarms() -> None:
     losing = review([0.95], [0.5], [0.5], gain=-0.034).of_pool(0.95, LEARNED).alarms
     assert set(losing) == {"rehearsal"}
     assert "lost 3.4 points" in losing["rehearsal"]
-    assert "rounds=0" in losing["rehearsal"]
+    assert "inductive method" in losing["rehearsal"]
     assert review([0.95], [0.5], [0.5], gain=-0.005).of_pool(0.95, LEARNED).alarms == {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.chunks import Chunks
+from unseen.numerics.chunks import Chunks, blocks
 from unseen.numerics.evaluation import evenness
 from unseen.numerics.folds import Rows
 from unseen.numerics.gaussian import Plan, Pool, adapt
@@ -15,6 +15,7 @@ from unseen.numerics.positive import lower_factor, lower_inverse
 from unseen.numerics.review import FEWEST_TO_REHEARSE, REHEARSALS, Review, rehearse
 from unseen.numerics.seen_model import pool_model, seen_model, start_of
 from unseen.numerics.space import scaled_rows, seen_statistics, usual_scaling
+from unseen.numerics.whitening import Scaling, scaled
 
 Array = npt.NDArray[Any]
 
@@ -47,17 +48,27 @@ def review_pool(
         return None
     scaling = usual_scaling(rows.X)
     own = pool.constant(0) if isinstance(pool, Chunks) else np.zeros(len(pool), dtype=np.intp)
-    few = scaled_rows(Rows(pool, own).thinned(SKETCH_ROWS).X, scaling)
-    some = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
-    some = some._replace(X=scaled_rows(some.X, scaling))
+    few = Rows(pool, own).thinned(SKETCH_ROWS).X
+    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
+    basis = None
     if min(some.X.shape) > SKETCH_COLUMNS:
-        basis = first_directions(some.X)
-        few, some = few @ basis, some._replace(X=some.X @ basis)
+        basis = first_directions(scaled_rows(some.thinned(LEAST_ROWS).X, scaling))
+    few, some = _sketched(few, scaling, basis), some._replace(X=_sketched(some.X, scaling, basis))
     model = seen_model(seen_statistics(some, K, "none"), seen, None, some.X.dtype)
     review = rehearse(model, some, L, len(few), rehearsals)
     before, sketch = pool_model(model, vectors, np.full(L, -1)), Pool(few, model.space)
     found = adapt(sketch, before.prior, start_of(model, before, sketch, None), Plan())
     return review.of_pool(evenness(found.shares), found.shares)
+
+
+def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
+    """Return scaled rows in the directions of the basis, block by block."""
+    if basis is None:
+        return np.asarray(scaled_rows(X, scaling))
+    out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
+    for part in blocks(len(X)):
+        out[part] = scaled(X[part], scaling) @ basis
+    return out
 
 
 def first_directions(X: Array) -> Array:

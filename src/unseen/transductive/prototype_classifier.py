@@ -12,7 +12,7 @@ from unseen.numerics.chunks import blocks
 from unseen.numerics.gaussian import scores
 from unseen.numerics.prototypes import PrototypeMap
 from unseen.numerics.scorer import Scorer
-from unseen.numerics.space import Space
+from unseen.numerics.space import FEW, Space
 from unseen.transductive.base import TransductiveClassifier
 
 Array = npt.NDArray[Any]
@@ -65,7 +65,7 @@ class PrototypeClassifier(TransductiveClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         points, offsets = (part.astype(X.dtype) for part in self._points_of(vectors))
         out = np.empty((len(X), len(points)), dtype=X.dtype)
-        for rows in blocks(len(X)):
+        for rows in blocks(len(X), FEW):
             out[rows] = scores(self._space(X[rows]), points) + offsets
         return out
 

@@ -161,43 +161,51 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
     ) -> Any:
         self._check_parameters()
-        if self.shrinkage is None:
-            self._refuse("shrinkage", "'auto' or a number in [0, 1]")
         plan = self._plan(candidates)
-        seen, own, dtype = self._seen_vectors(), self._own(candidates), split.rows.X.dtype
-        scaling = self._scaling(split.rows.X)
-        statistics = seen_statistics(split.rows, len(seen), scaling)
-        described = None if self._parameters()[0] is None else seen
-        shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
-        task = Task(statistics, shrinkage, described, vectors, own, dtype)
-        model = task.model(statistics)
+        seen, own = self._seen_vectors(), self._own(candidates)
         self.alarms_, self.diagnostics_, self.review_ = {}, {}, None
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
-        if not (len(split.pool) and len(own) > 1 and self.rounds):
-            before = pool_model(model, vectors, own)
-            self._keep(
-                model.start_space, model, before, before.start, np.zeros(len(own)), seen, vectors
-            )
-            self._calibrate(split.rows, seen)
-            return never(split.pool)
-        plan, self.review_ = self._reviewed(plan, split, seen, vectors, own)
-        pool = Pool(scaled_rows(split.pool, scaling), model.space, split.known)
+        learns = len(split.pool) > 0 and len(own) > 1 and self.rounds > 0
+        if learns:  # the review comes first: its sample would lie beside matrices of p × p
+            plan, self.review_ = self._reviewed(plan, split, seen, vectors, own)
+        task = self._task(split, seen, vectors, own)
+        model = task.model(task.statistics)
+        if learns:
+            return self._learn(task, model, plan, split, seen)
+        before = pool_model(model, vectors, own)
+        offsets = np.zeros(len(own))
+        self._keep(model.start_space, model, before, before.start, offsets, seen, vectors)
+        self._calibrate(split.rows, seen)
+        return never(split.pool)
+
+    def _task(self, split: Split, seen: Array, vectors: Array, own: Array) -> Task:
+        """Take the sums over labelled rows."""
+        statistics = seen_statistics(split.rows, len(seen), self._scaling(split.rows.X))
+        described = None if self._parameters()[0] is None else seen
+        shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
+        return Task(statistics, shrinkage, described, vectors, own, split.rows.X.dtype)
+
+    def _learn(self, task: Task, model: SeenModel, plan: Plan, split: Split, seen: Array) -> Any:
+        """Run the rounds; return the one that first trusted each row of the pool."""
+        pool = Pool(scaled_rows(split.pool, model.space.scaling), model.space, split.known)
         watch = _Watch(split)
         done = transduce(task, model, pool, plan, watch.on_round)
-        state = done.found.assignment
         space = measured(done.model.space, done.found.metric)
-        self._keep(space, done.model, done.before, done.found.points, state.biases, seen, vectors)
+        offsets = done.found.assignment.biases
+        self._keep(space, done.model, done.before, done.found.points, offsets, seen, task.vectors)
         self._note_rounds(done, len(pool))
-        review = self.review_
         temperature = None
-        if review is not None:
-            temperature = review.temperature * spread(self._rows_scores(split.pool, vectors))
+        if self.review_ is not None:
+            found = mapped(_final_scores, done.found.assignment.scores, given=(offsets,))
+            temperature = self.review_.temperature * spread(found)
         self._calibrate(split.rows, seen, temperature)
         self._diagnose(done)
         return watch.first_round
 
     def _plan(self, candidates: Array) -> Plan:
         """Return how rounds are run, before any review."""
+        if self.shrinkage is None:
+            self._refuse("shrinkage", "'auto' or a number in [0, 1]")
         asked, equal = self.class_prior, np.full(len(candidates), 1 / len(candidates))
         if isinstance(asked, Mapping):
             return Plan(_given_shares(asked, candidates), rounds=self.rounds)
@@ -309,6 +317,11 @@ class _Watch:
         if number:
             before, given = self.first_round, (number,)
             self.first_round = kept(mapped(_first_trusted, before, state.labels, given=given))
+
+
+def _final_scores(S: Array, biases: Array) -> Array:
+    """Return the scores of a block; those of known rows, which are clamped, become zero."""
+    return np.where(np.isfinite(S).all(axis=1, keepdims=True), S + biases, 0.0)
 
 
 def _first_trusted(first_round: Array, labels: Array, number: int) -> Array:
