@@ -139,7 +139,7 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     assert len(before) == 1797
     assert {row["label"] for row in before.values()} == set("0123456789")
 
-    page.get_by_role("button", name="round 1").click()
+    page.get_by_role("button", name="round 1", exact=True).click()
     page.locator(".status", has_text="Round 1").wait_for()
     assert page.locator(".tile.joined").count() > 0
     page.get_by_role("button", name="result").click()
