@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from unseen.cli.datasets import app
+from unseen.cli.dataset_commands import app
 from unseen.datasets import convert, load_dataset, simulate
 from unseen.datasets.conversion import LAYOUTS
 

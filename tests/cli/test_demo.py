@@ -16,7 +16,7 @@ import unseen.cli
 from unseen.cli import app, main
 from unseen.cli.demo import measure, methods
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 from unseen.exceptions import DataError
 
 NAMES = [

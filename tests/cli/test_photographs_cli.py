@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import unseen
 from pictures import COLOURS, NOBODY_LABELLED, Colours, write_attributes, write_pictures
 from unseen import cli
-from unseen.cli.photographs import _facts
+from unseen.cli.photo_commands import _facts
 from unseen.datasets import load_table
 from unseen.features import register_backbone
 

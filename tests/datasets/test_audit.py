@@ -11,7 +11,7 @@ import pytest
 from unseen.datasets import audit, convert, simulate
 from unseen.datasets.arrays import read_mat
 from unseen.datasets.audit_checks import imagenet_classes, which_split
-from unseen.datasets.facts import AWA, benchmark_of, digest, split_name
+from unseen.datasets.benchmark_facts import AWA, benchmark_of, digest, split_name
 from unseen.semantics import ClassTable
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from unseen.cli.datasets import app
+from unseen.cli.dataset_commands import app
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "data.md"
 BLOCK = re.compile(r"^```(python|text|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -10,21 +10,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from unseen.datasets import ZeroShotDataset, letters
-from unseen.datasets.letters import (
-    DIGIT_TWINS,
-    DIGITS,
-    LETTERS,
-    RECIPE,
-    load_letters_to_digits,
-    orientation_features,
-)
+from unseen.datasets import ZeroShotDataset, letter_prints, letters
+from unseen.datasets.letter_prints import DIGIT_TWINS, DIGITS, LETTERS, RECIPE
+from unseen.datasets.letters import load_letters_to_digits, orientation_features
 from unseen.exceptions import DataError
 
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, np.ndarray]:
-    return letters._print_all(RECIPE)
+    return letter_prints.print_characters(RECIPE)
 
 
 @pytest.fixture
@@ -36,7 +30,7 @@ def quick_print(printed, monkeypatch) -> list[int]:
         calls.append(1)
         return printed
 
-    monkeypatch.setattr(letters, "_print_all", stand_in)
+    monkeypatch.setattr(letters, "print_characters", stand_in)
     return calls
 
 
@@ -57,7 +51,7 @@ def same(a: ZeroShotDataset, b: ZeroShotDataset) -> bool:
 
 def test_printing_is_deterministic_and_leaves_the_global_generator_alone(printed):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    again = letters._print_all(RECIPE)
+    again = letter_prints.print_characters(RECIPE)
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
     assert all(np.array_equal(printed[part], again[part]) for part in ("letters", "digits"))
 
@@ -106,11 +100,11 @@ def test_no_letter_kept_is_a_twin_in_any_font():
     recipe = replace(RECIPE, **still)
     rng = np.random.default_rng(0)
     glyphs = {
-        c: np.stack([letters._draw(line, rng, recipe) for line in faces])
+        c: np.stack([letter_prints.draw_line(line, rng, recipe) for line in faces])
         .reshape(-1, 8, 4, 8, 4)
         .sum(axis=(2, 4))
         .reshape(-1, 64)
-        for c, faces in letters._pen_lines(LETTERS + DIGITS, recipe.canvas).items()
+        for c, faces in letter_prints.pen_lines(LETTERS + DIGITS, recipe.canvas).items()
     }
     centre = np.mean([g.mean(axis=0) for g in glyphs.values()], axis=0)
     unit = {
@@ -118,7 +112,7 @@ def test_no_letter_kept_is_a_twin_in_any_font():
     }
     digits = np.stack([unit[d] for d in DIGITS])
     # the fonts are in one order, and a letter lacks only those that hold Latin alone
-    latin_only = [font.startswith("cm") for font in letters.FONTS]
+    latin_only = [font.startswith("cm") for font in letter_prints.FONTS]
     for c in LETTERS:
         fonts = np.arange(len(latin_only))
         if len(unit[c]) < len(fonts):
@@ -206,9 +200,9 @@ def test_failed_write_leaves_no_file_behind(folder, quick_print, monkeypatch):
 
 
 def test_missing_font_is_named(monkeypatch):
-    monkeypatch.setattr(letters, "FONTS", ("NoSuchFace",))
+    monkeypatch.setattr(letter_prints, "FONTS", ("NoSuchFace",))
     with pytest.raises(DataError, match=r"NoSuchFace is not in .* Reinstall matplotlib"):
-        letters._pen_lines(("A",), 56)
+        letter_prints.pen_lines(("A",), 56)
 
 
 def test_features_refuse_flat_rows():

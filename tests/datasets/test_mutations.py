@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from unseen.datasets import convert, load_dataset, read_array
 from unseen.datasets.arrays import read_container
 from unseen.datasets.conversion import LAYOUTS
-from unseen.datasets.tabular import read_table
+from unseen.datasets.table_files import read_table
 from unseen.exceptions import DataError
 
 NASTY = [b"\xff\xff\xff\xff", bytes(4), b"\xff\xff\xff\x7f", b"\x00\x00\x00\x80", b"\x01", b"\x0e"]

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from unseen.experiments import paper, registry
-from unseen.experiments.beside import why_not
-from unseen.experiments.figures import all_figures
-from unseen.experiments.formats import dumps, to_csv, to_json, to_latex
+from unseen.experiments.published_comparison import why_not
+from unseen.experiments.result_figures import all_figures
+from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 from unseen.experiments.results import MEASURES, Results
 from unseen.experiments.significance import compare
-from unseen.experiments.tables import all_tables
+from unseen.experiments.result_tables import all_tables
 
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data")).parent
 SOURCES = sorted((SHARED / "paper").glob("*.txt"))

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import ESZSL, ModelFileError, load
-from unseen.persistence.files import LONGEST_HEADER, PLACE, to_bytes
+from unseen.persistence.model_files import LONGEST_HEADER, PLACE, to_bytes
 
 X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
 SEMANTICS = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}

@@ -21,7 +21,7 @@ from unseen.exceptions import ModelFileError
 from unseen.serving import Keeper, Limits, Service
 from unseen.serving.gate import Gate, is_loopback
 from unseen.serving.keeper import NewClass
-from unseen.serving.metrics import Histogram, Metrics
+from unseen.serving.prometheus import Histogram, Metrics
 from unseen.serving.vision import Vision
 
 

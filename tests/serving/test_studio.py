@@ -14,7 +14,7 @@ from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 from unseen.serving.studio import drawn
-from unseen.serving.studio.learning import (
+from unseen.serving.studio.outcomes import (
     OFFERED,
     Snapshot,
     compare,

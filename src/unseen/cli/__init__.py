@@ -11,7 +11,14 @@ from rich.console import Console
 from rich.markup import escape
 
 import unseen
-from unseen.cli import bench, datasets, demo, models, photographs, serve
+from unseen.cli import (
+    bench_commands,
+    dataset_commands,
+    demo,
+    model_commands,
+    photo_commands,
+    serve_commands,
+)
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
@@ -25,29 +32,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.add_typer(datasets.app, name="datasets")
+app.add_typer(dataset_commands.app, name="datasets")
 app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
 app.command(
     epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
     "--out labels.csv --report report.html"
-)(photographs.label)
+)(photo_commands.label)
 app.command(
     epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors. "
     "With features: unseen fit --seen rows.zarr --labels labels.zarr --classes attributes.csv "
     "--scheduler tcp://10.0.0.1:8786"
-)(models.fit)
+)(model_commands.fit)
 app.command(
     epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv. With features: "
     "unseen predict animals.safetensors rows.zarr --out labels.npy --scheduler tcp://10.0.0.1:8786"
-)(models.predict)
+)(model_commands.predict)
 app.command("add-class", epilog="Example: unseen add-class animals.safetensors --classes more.csv")(
-    models.add_class
+    model_commands.add_class
 )
-app.command(epilog="Example: unseen extract photos --out features.npz")(photographs.extract)
-app.command(epilog="Example: unseen serve animals.safetensors --port 8000")(serve.serve)
-app.command(epilog="Example: unseen studio")(serve.studio)
-app.command(epilog="Example: unseen bench --paper --budget quick")(bench.bench)
-app.command(epilog="Example: unseen report --out out/bench")(bench.report)
+app.command(epilog="Example: unseen extract photos --out features.npz")(photo_commands.extract)
+app.command(epilog="Example: unseen serve animals.safetensors --port 8000")(serve_commands.serve)
+app.command(epilog="Example: unseen studio")(serve_commands.studio)
+app.command(epilog="Example: unseen bench --paper --budget quick")(bench_commands.bench)
+app.command(epilog="Example: unseen report --out out/bench")(bench_commands.report)
 
 
 def _show_version(wanted: bool) -> None:

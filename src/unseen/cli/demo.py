@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import unseen
 from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPacedPrototypes
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
 
 

@@ -14,7 +14,7 @@ from unseen.datasets.download import ARCHIVES, fetch
 from unseen.datasets.image_folder import load_image_folder, thumbnail_features
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.simulator import simulate
-from unseen.datasets.table import load_table
+from unseen.datasets.table_layout import load_table
 from unseen.datasets.xlsa17 import load_xlsa17
 
 if TYPE_CHECKING:

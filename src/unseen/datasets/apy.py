@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, safe_image_name
+from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import read_lines
-from unseen.datasets.tabular import read_table
+from unseen.datasets.table_files import read_table
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,7 @@ import struct
 import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,15 @@ import numpy.typing as npt
 from unseen.datasets.hdf5 import is_hdf5, read_hdf5
 from unseen.datasets.matfile import read_mat5
 from unseen.datasets.parquet import read_parquet_columns
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
+from unseen.files import (
+    DEFAULT_MAX_BYTES,
+    DEFLATE_RATIO,
+    check_extent,
+    check_size,
+    npy_header,
+    read_npy,
+    reading,
+)
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]
@@ -86,42 +94,6 @@ def check_matrix(values: Any, path: PathLike) -> Any:
     return values
 
 
-def read_npy(path: PathLike) -> Array:
-    """Map a ``.npy`` file into memory; object arrays (which would be unpickled) are refused."""
-    with reading(path), Path(path).open("rb") as file:
-        shape, fortran, dtype = _npy_header(file, path)
-        offset = file.tell()
-        _check_extent(path, shape, dtype, Path(path).stat().st_size - offset)
-        if math.prod(shape) == 0:
-            return np.empty(shape, dtype)
-        return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
-
-
-def _npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    major = np.lib.format.read_magic(file)[0]
-    readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
-    if major not in readers:
-        raise DataError(f"{place}: is of .npy version {major}; 1 and 2 are known.")
-    shape, fortran, dtype = readers[major](file)
-    if dtype.hasobject:
-        raise DataError(
-            f"{place}: holds Python objects, which could run code when they are read. Save it "
-            "again as plain numbers or text: np.save(path, array.astype(float))."
-        )
-    if any(not isinstance(n, int) or n < 0 for n in shape):
-        raise DataError(f"{place}: claims the shape {shape}.")
-    return shape, fortran, dtype
-
-
-def _check_extent(place: object, shape: tuple[int, ...], dtype: np.dtype[Any], there: int) -> None:
-    wanted = math.prod(shape) * dtype.itemsize
-    if wanted != there:
-        raise DataError(
-            f"{place}: claims shape {shape} of {dtype}, {wanted:,} bytes, but holds {there:,}. "
-            "It is truncated or damaged: write it again."
-        )
-
-
 def read_npz(
     path: PathLike, names: Collection[str] | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> dict[str, Array]:
@@ -145,13 +117,13 @@ def _npz_member(
     if member.file_size > member.compress_size * DEFLATE_RATIO + 1024:
         raise DataError(f"{place}: claims to expand further than compression can. It is damaged.")
     with archive.open(member) as stream:
-        shape, fortran, dtype = _npy_header(stream, place)  # type: ignore[arg-type]
+        shape, fortran, dtype = npy_header(stream, place)  # type: ignore[arg-type]
         start = stream.tell()
-        _check_extent(place, shape, dtype, member.file_size - start)
+        check_extent(place, shape, dtype, member.file_size - start)
         count = math.prod(shape)
         if member.compress_type == zipfile.ZIP_STORED and dtype.kind in "fiu" and count:
             offset = _stored_offset(path, member) + start
-            _check_extent(
+            check_extent(
                 place,
                 shape,
                 dtype,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_semantics import SEMANTIC_CHECKS
 from unseen.datasets.audit_statistics import Statistics
-from unseen.datasets.facts import benchmark_of, normal, split_name
+from unseen.datasets.benchmark_facts import benchmark_of, normal, split_name
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from unseen.datasets import native
 from unseen.datasets.missing import fill_missing
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import DEFAULT_MAX_BYTES
+from unseen.files import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import one_based, read_numbered, unseen_class_split
 from unseen.exceptions import DataError

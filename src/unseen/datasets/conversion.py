@@ -17,9 +17,9 @@ from unseen.datasets.cub import load_cub
 from unseen.datasets.image_folder import load_image_folder
 from unseen.datasets.native import first_of
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import atomic_folder
+from unseen.files import atomic_folder
 from unseen.datasets.sidecar import class_names, read_sidecar
-from unseen.datasets.table import load_table
+from unseen.datasets.table_layout import load_table
 from unseen.datasets.write_native import write_apy, write_awa, write_cub
 from unseen.datasets.writers import (
     CLASSES,

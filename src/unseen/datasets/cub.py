@@ -11,7 +11,7 @@ import numpy as np
 
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, safe_image_name
+from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import Index, read_numbered, unseen_class_split
 from unseen.exceptions import DataError

@@ -16,7 +16,7 @@ from typing import Any
 import pooch
 import requests
 
-from unseen.datasets.safety import atomic_folder, cache_folder, reading
+from unseen.files import atomic_folder, cache_folder, reading
 from unseen.exceptions import DataError
 
 PathLike = str | os.PathLike[str]

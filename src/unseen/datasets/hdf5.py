@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.hdf5_text import read_variable_text
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
+from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from unseen.datasets.safety import check_size
+from unseen.files import check_size
 from unseen.exceptions import DataError
 
 _ELEMENT = struct.Struct("<IQI")  # length, address of the heap, number in the heap

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from unseen.datasets.arrays import check_matrix
 from unseen.datasets.native import unseen_from
 from unseen.datasets.record import ZeroShotDataset, assemble
-from unseen.datasets.safety import need, reading
+from unseen.files import need, reading
 from unseen.datasets.splits import unseen_class_split
-from unseen.datasets.table import read_semantics
+from unseen.datasets.table_layout import read_semantics
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

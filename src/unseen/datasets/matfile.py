@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.mattext import MATRIX, read_flags, read_tag, text_or_cell
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
+from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

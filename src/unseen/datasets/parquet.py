@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, check_size, need, reading
+from unseen.files import DEFAULT_MAX_BYTES, check_size, need, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.safety import check_size, reading
+from unseen.files import check_size, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import check_size, reading
+from unseen.files import check_size, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

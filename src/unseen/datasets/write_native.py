@@ -14,7 +14,7 @@ from unseen.datasets.cub import MATRICES
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.sidecar import ROWS, describe, write_sidecar
 from unseen.datasets.splits import PARTS, write_split
-from unseen.datasets.tabular import number_format, write_table
+from unseen.datasets.table_files import number_format, write_table
 from unseen.datasets.writers import images_fit, labels_from_one, plain_names, write_lines
 
 Array = npt.NDArray[Any]

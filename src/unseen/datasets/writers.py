@@ -12,10 +12,10 @@ import numpy.typing as npt
 import scipy.io
 
 from unseen.datasets.record import ZeroShotDataset
-from unseen.datasets.safety import is_inside, need
+from unseen.files import is_inside, need
 from unseen.datasets.sidecar import describe, write_sidecar
 from unseen.datasets.splits import PARTS, write_split
-from unseen.datasets.tabular import write_table
+from unseen.datasets.table_files import write_table
 from unseen.datasets.xlsa17 import LOCATIONS, SPLITS
 from unseen.exceptions import DataError
 

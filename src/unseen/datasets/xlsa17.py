@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_mat
-from unseen.datasets.facts import standard_unseen
+from unseen.datasets.benchmark_facts import standard_unseen
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import DEFAULT_MAX_BYTES
+from unseen.files import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import PARTS, Index, one_based, read_class_list, unseen_class_split
 from unseen.exceptions import DataError

@@ -22,8 +22,8 @@ from unseen import FastTraining, metrics
 from unseen.datasets import ZeroShotDataset, audit
 from unseen.exceptions import DataError
 from unseen.experiments import registry
-from unseen.experiments.domains import proxy_a_distance
-from unseen.experiments.hardest import hardest_rows
+from unseen.experiments.domain_distance import proxy_a_distance
+from unseen.experiments.hardest_rows import hardest_rows
 from unseen.experiments.plan import Cell
 
 Array = npt.NDArray[Any]

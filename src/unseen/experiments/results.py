@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen.experiments import registry
-from unseen.experiments.store import Row
-
-
-@dataclass(frozen=True)
-class Value:
-    """One entry of a table."""
-
-    text: str = ""
-    number: float | None = None
-    keys: tuple[str, ...] = ()
-    """The stored rows that the number was computed from."""
-    source: str = ""
-    """Which number of those rows: "mean accuracy", "deviation of seconds" …"""
-    best: bool = False
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table before it is written anywhere."""
-
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: list[list[Value]]
-    notes: list[str] = field(default_factory=list)
+from unseen.experiments.result_store import Row
+from unseen.reporting.value_table import Value
 
 
 MEASURES: dict[str, Callable[[Row], float]] = {

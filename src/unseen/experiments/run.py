@@ -16,7 +16,7 @@ from unseen.datasets import ZeroShotDataset
 from unseen.experiments import registry
 from unseen.experiments.execute import NotApplicable, Outcome, execute
 from unseen.experiments.plan import Cell, Plan
-from unseen.experiments.store import Store
+from unseen.experiments.result_store import Store
 
 logger = logging.getLogger(__name__)
 

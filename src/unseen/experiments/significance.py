@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.experiments.specification import derive_seed
-from unseen.experiments.store import Row
+from unseen.experiments.result_store import Row
 
 DRAWS = 5000
 LEVEL = 0.05

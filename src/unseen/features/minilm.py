@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf, softmax
 
-from unseen.datasets.safety import need, reading
+from unseen.files import need, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[np.float32]

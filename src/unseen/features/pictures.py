@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import need
+from unseen.files import need
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from unseen.datasets.safety import need
+from unseen.files import need
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import reading
+from unseen.files import reading
 from unseen.exceptions import DataError
 
 Vector = npt.NDArray[np.float32]

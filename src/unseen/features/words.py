@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import need, reading
+from unseen.files import need, reading
 from unseen.exceptions import DataError
 from unseen.features.minilm import PROMPT, MiniLM
 from unseen.features.word_files import read_words

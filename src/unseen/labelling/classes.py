@@ -13,7 +13,7 @@ import numpy.typing as npt
 from unseen.datasets.missing import fill_missing, missing_marks
 from unseen.datasets.record import class_table
 from unseen.datasets.splits import read_lines
-from unseen.datasets.tabular import Table, read_table
+from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
 from unseen.features import describe, mix, words
 from unseen.semantics import ClassTable

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy
 
 Array = npt.NDArray[Any]

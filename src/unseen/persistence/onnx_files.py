@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.base import ZeroShotClassifier
 from unseen.exceptions import ModelFileError
 from unseen.numerics.scorer import Affine, Scorer, Step, UnitLength
-from unseen.persistence.files import model_file
+from unseen.persistence.model_files import model_file
 from unseen.persistence.onnx_graph import graph_of
 from unseen.semantics import ClassTable
 from unseen.transductive import WithinClassWhitening
@@ -59,7 +59,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
     ModelFileError
         If the scores have no such form. Needs ``pip install "unseen[onnx]"``.
     """
-    from unseen.datasets.safety import need
+    from unseen.files import need
 
     need("onnx", path, "onnx")
     if dtype not in ("float32", "float64"):
@@ -93,7 +93,7 @@ def add_classes_to_onnx(
     out : str or path, optional
         Where to write the larger graph; by default it takes the place of ``path``.
     """
-    from unseen.datasets.safety import need
+    from unseen.files import need
 
     onnx = need("onnx", path, "onnx")
     more = ClassTable.of(classes)
@@ -203,7 +203,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
 
 
 def _write(graph: Any, path: str | os.PathLike[str]) -> None:
-    from unseen.datasets.safety import atomic_file
+    from unseen.files import atomic_file
 
     with atomic_file(path) as temporary:
         temporary.write_bytes(graph.SerializeToString(deterministic=True))

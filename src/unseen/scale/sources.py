@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.arrays import read_npy
-from unseen.datasets.safety import need, reading
+from unseen.files import read_npy
+from unseen.files import need, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

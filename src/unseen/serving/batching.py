@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.serving.metrics import Metrics
+from unseen.serving.prometheus import Metrics
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from unseen.serving.limits import Limits
-from unseen.serving.metrics import Metrics
+from unseen.serving.prometheus import Metrics
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 from unseen.exceptions import DataError
 from unseen.labelling.classes import Given, Recipe
-from unseen.labelling.models import add_classes, load_model, recipe_of
-from unseen.persistence.files import to_bytes
+from unseen.labelling.photo_models import add_classes, load_model, recipe_of
+from unseen.persistence.model_files import to_bytes
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 from fastapi import FastAPI, HTTPException, Request, Response
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from starlette.routing import Route
 
 import unseen
@@ -25,40 +22,34 @@ from unseen.serving.batching import Answered, Batcher
 from unseen.serving.gate import Gate
 from unseen.serving.keeper import Keeper, KnownClass, NewClass
 from unseen.serving.limits import Limits
-from unseen.serving.metrics import Metrics
-from unseen.serving.shapes import (
+from unseen.serving.message_schemas import (
     AddedClass,
     AddRequest,
     ClassList,
-    Fault,
     Health,
     Prediction,
     PredictRequest,
 )
+from unseen.serving.openapi import (
+    body_description,
+    describe_token,
+    fault_responses,
+    rows_description,
+)
+from unseen.serving.prometheus import Metrics
+from unseen.serving.request_bodies import (
+    content_type,
+    decoded_images,
+    feature_matrix,
+    json_response,
+    read_json,
+    refuse,
+)
 from unseen.serving.vision import Vision
 
 Array = npt.NDArray[Any]
-Body = TypeVar("Body", bound=BaseModel)
-Answer = dict[int | str, dict[str, Any]]
 
 logger = logging.getLogger(__name__)
-
-_FAULTS = {
-    400: "The client went away.",
-    401: "The token is missing or wrong.",
-    408: "The body was too slow.",
-    409: "The class is there already.",
-    413: "The body is too large.",
-    415: "The content type is not one that is taken.",
-    421: "The service is not known by that name.",
-    422: "The body does not say what it should; ``detail`` says where.",
-    503: "All places are taken, or the model file cannot be used now.",
-}
-
-
-def _faults(*codes: int) -> Answer:
-    every = {421, 401, 503, *codes}
-    return {code: {"model": Fault, "description": _FAULTS[code]} for code in sorted(every)}
 
 
 class Service:
@@ -104,6 +95,8 @@ class Service:
         self.app = Gate(self.api, self.limits, self.metrics, paths, token, hosts)
 
     def _routes(self, token: str) -> FastAPI:
+        limits = self.limits
+        most_images = 0 if self.vision is None else limits.images
         api = FastAPI(
             title="unseen",
             version=unseen.__version__,
@@ -119,15 +112,15 @@ class Service:
             self.predict,
             methods=["POST"],
             summary="Label rows of features, or photographs",
-            responses={200: {"model": Prediction}, **_faults(400, 408, 413, 415, 422)},
-            openapi_extra=self._describe_rows(),
+            responses={200: {"model": Prediction}, **fault_responses(400, 408, 413, 415, 422)},
+            openapi_extra=rows_description(self.keeper.features, limits.rows, most_images),
         )
         add(
             "/classes",
             self.list_classes,
             methods=["GET"],
             summary="The classes, and among which of them it answers",
-            responses={200: {"model": ClassList}, **_faults()},
+            responses={200: {"model": ClassList}, **fault_responses()},
         )
         add(
             "/classes",
@@ -135,8 +128,8 @@ class Service:
             methods=["POST"],
             status_code=201,
             summary="Add a class, without training; the model file has it when this returns",
-            responses={201: {"model": AddedClass}, **_faults(400, 408, 409, 413, 415, 422)},
-            openapi_extra=_body({"application/json": AddRequest.model_json_schema()}),
+            responses={201: {"model": AddedClass}, **fault_responses(400, 408, 409, 413, 415, 422)},
+            openapi_extra=body_description({"application/json": AddRequest.model_json_schema()}),
         )
         open_to_all: dict[str, Any] = {"security": []} if token else {}
         add(
@@ -144,7 +137,7 @@ class Service:
             self.health,
             methods=["GET"],
             summary="Whether it answers",
-            responses={200: {"model": Health}, 421: _faults()[421]},
+            responses={200: {"model": Health}, 421: fault_responses()[421]},
             openapi_extra=open_to_all,
         )
         add(
@@ -154,33 +147,15 @@ class Service:
             summary="Numbers for Prometheus",
             responses={
                 200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-                **{code: _faults()[code] for code in (401, 421)},
+                **{code: fault_responses()[code] for code in (401, 421)},
             },
         )
         # The same function before FastAPI's own route, which stays for the description: /predict needs
         # none of its dependencies, and they would take a third of the time.
         api.router.routes.insert(0, Route("/predict", self.predict, methods=["POST"]))
         api.exception_handler(Exception)(_broken)
-        _with_token(api, token)
+        describe_token(api, token)
         return api
-
-    def _describe_rows(self) -> dict[str, Any]:
-        """Describe the body of ``/predict``, with the width that this model takes."""
-        width = self.keeper.features
-        row = {"type": "array", "items": {"type": "number"}, "minItems": width, "maxItems": width}
-        schema = PredictRequest.model_json_schema()
-        texts = {name: part["description"] for name, part in schema["properties"].items()}
-        rows = {"type": "array", "items": row, "minItems": 1, "maxItems": self.limits.rows}
-        kinds = {"features": {**rows, "description": texts["features"]}}
-        if self.vision is not None:
-            pictures = {"type": "array", "minItems": 1, "maxItems": self.limits.images}
-            text = {"type": "string", "contentEncoding": "base64"}
-            kinds["images"] = {**pictures, "items": text, "description": texts["images"]}
-        schema |= {"properties": kinds, "minProperties": 1, "maxProperties": 1}
-        content = {"application/json": schema}
-        if self.vision is not None:
-            content["image/*"] = {"type": "string", "format": "binary"}
-        return _body(content)
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
@@ -194,57 +169,56 @@ class Service:
 
     async def predict(self, request: Request) -> Response:
         """Return a label and the probabilities of all candidates for each row."""
-        kind = _kind(request)
-        if kind.startswith("image/"):
-            X = await self._seen([await request.body()])
+        if content_type(request).startswith("image/"):
+            X = await self._photo_features([await request.body()])
         else:
-            asked = await self._read(request, kind, self._predict_body)
+            asked = await read_json(request, self._predict_body)
             if (asked.features is None) == (asked.images is None):
-                _refuse("Give one of 'features' and 'images'.")
+                refuse("Give one of 'features' and 'images'.")
             if asked.features is not None:
-                X = self._rows(asked.features)
+                X = feature_matrix(asked.features, self.keeper.features, self.limits.rows)
             else:
-                X = await self._seen(_decoded(asked.images or []))
+                X = await self._photo_features(decoded_images(asked.images or []))
         answer = await self._batcher(X)
-        return _json(_prediction(answer))
+        return json_response(_prediction(answer))
 
     async def list_classes(self) -> Response:
         """Return every class of the table, and what is known of it."""
         keeper = self.keeper
         table, seen, among = keeper.table(), keeper.seen(), set(keeper.classes)
         names = list(table) if table is not None else keeper.classes
-        told = {
+        content = {
             "classes": [{"name": n, "seen": n in seen, "candidate": n in among} for n in names],
             "columns": 0 if table is None else table.vectors.shape[1],
             "attributes": None if table is None else table.attributes,
         }
-        return _json(told)
+        return json_response(content)
 
     async def add_class(self, request: Request) -> Response:
         """Add a class: by its vector, by its attributes, or in words if the model knows words."""
-        asked = await self._read(request, _kind(request), self._add_body)
+        asked = await read_json(request, self._add_body)
         ways = [asked.vector, asked.attributes, asked.description]
         if asked.vector is not None and len([w for w in ways if w is not None]) > 1:
-            _refuse("A class with a 'vector' has neither 'attributes' nor 'description'.")
+            refuse("A class with a 'vector' has neither 'attributes' nor 'description'.")
         new = NewClass(asked.name, asked.vector, asked.attributes, asked.description)
         try:
             await asyncio.to_thread(self.keeper.add, new)
         except KnownClass as error:
             raise HTTPException(409, str(error)) from None
         except ValueError as error:  # DataError is one
-            _refuse(str(error))
+            refuse(str(error))
         except OSError as error:
             raise HTTPException(503, f"The model file cannot be written: {error.strerror}.") from None
         self._note_classes()
         logger.info("added the class %r", asked.name)
         among = self.keeper.classes
-        return _json(
+        return json_response(
             {"name": asked.name, "candidate": asked.name in among, "candidates": len(among)}, 201
         )
 
     async def health(self) -> Response:
         """Return "ok", and what is served."""
-        told = {
+        content = {
             "status": "ok",
             "version": unseen.__version__,
             "model": type(self.keeper.model).__name__,
@@ -252,7 +226,7 @@ class Service:
             "candidates": len(self.keeper.classes),
             "images": self.vision is not None,
         }
-        return _json(told)
+        return json_response(content)
 
     async def show_metrics(self) -> Response:
         """Return all counters as text."""
@@ -264,108 +238,33 @@ class Service:
         info = {"version": unseen.__version__, "model": type(self.keeper.model).__name__}
         self.metrics.model.set(1, **info)
 
-    async def _read(self, request: Request, kind: str, shape: TypeAdapter[Body]) -> Body:
-        if kind != "application/json":
-            raise HTTPException(415, f"Send application/json. Got {kind[:80] or 'no content type'}.")
-        try:
-            return shape.validate_json(await request.body(), strict=True)
-        except ValidationError as error:
-            _refuse(_first(error))
-
-    def _rows(self, rows: list[list[float]]) -> Array:
-        most, width = self.limits.rows, self.keeper.features
-        if not 1 <= len(rows) <= most:
-            _refuse(f"'features' has {len(rows):,} rows; send 1 to {most:,} at a time.")
-        for place, row in enumerate(rows):
-            if len(row) != width:
-                _refuse(f"Row {place} has {len(row):,} numbers, but the model takes {width:,}.")
-        X = np.array(rows, dtype=np.float64)
-        if not np.isfinite(X).all():
-            row, column = np.argwhere(~np.isfinite(X))[0].tolist()
-            _refuse(f"Row {row}, column {column} is NaN or infinite. Fill or drop missing values.")
-        return X
-
-    async def _seen(self, pictures: list[bytes]) -> Array:
+    async def _photo_features(self, pictures: list[bytes]) -> Array:
         if self.vision is None:
-            _refuse(
+            refuse(
                 "This service takes no photographs: its model does not name a backbone, or the "
                 'backbone is not installed: pip install "unseen[images]". Send features.'
             )
         if not 1 <= len(pictures) <= self.limits.images:
-            _refuse(f"'images' has {len(pictures)} pictures; send 1 to {self.limits.images} at a time.")
+            refuse(f"'images' has {len(pictures)} pictures; send 1 to {self.limits.images} at a time.")
         try:
             return await self.vision(pictures)
         except DataError as error:
-            _refuse(str(error))
-
-
-def _kind(request: Request) -> str:
-    """Return the content type without its parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _decoded(images: list[str]) -> list[bytes]:
-    found = []
-    for place, text in enumerate(images):
-        try:
-            found.append(base64.b64decode(text, validate=True))
-        except (binascii.Error, ValueError):
-            _refuse(f"Image {place} is not base64.")
-    return found
+            refuse(str(error))
 
 
 def _prediction(answer: Answered) -> dict[str, Any]:
-    found = answer.probabilities
-    wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    probabilities = answer.probabilities
+    wrong = np.flatnonzero(~np.isfinite(probabilities).all(axis=1))
     if len(wrong):
-        _refuse(f"Row {wrong[0]} has numbers so large that its scores overflow. Check its units.")
-    labels = [answer.classes[k] for k in found.argmax(axis=1).tolist()]
+        refuse(f"Row {wrong[0]} has numbers so large that its scores overflow. Check its units.")
+    labels = [answer.classes[k] for k in probabilities.argmax(axis=1).tolist()]
     return {
         "labels": labels,
-        "probabilities": np.ascontiguousarray(found),
+        "probabilities": np.ascontiguousarray(probabilities),
         "classes": answer.classes,
     }
 
 
-def _json(content: Any, status: int = 200) -> Response:
-    data = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(data, status, media_type="application/json")
-
-
-def _refuse(detail: str) -> NoReturn:
-    raise HTTPException(422, detail)
-
-
-def _first(error: ValidationError) -> str:
-    """Say in one sentence what is wrong first, and where."""
-    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in fault["loc"])
-    more = error.error_count() - 1
-    tail = f" (and {more:,} more)" if more else ""
-    return f"{where or 'The body'}: {fault['msg']}{tail}."[:600]
-
-
 async def _broken(request: Request, error: Exception) -> Response:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _json({"detail": "Something went wrong here; the log of the service says what."}, 500)
-
-
-def _body(content: dict[str, Any]) -> dict[str, Any]:
-    """Describe a body for OpenAPI; routes read it themselves, which is several times faster."""
-    shapes = {kind: {"schema": schema} for kind, schema in content.items()}
-    return {"requestBody": {"required": True, "content": shapes}}
-
-
-def _with_token(api: FastAPI, token: str) -> None:
-    """Let the description say that a token is needed, if it is."""
-    describe: Callable[[], dict[str, Any]] = api.openapi
-
-    def described() -> dict[str, Any]:
-        found = describe()
-        if token:
-            kinds = found.setdefault("components", {}).setdefault("securitySchemes", {})
-            kinds["token"] = {"type": "http", "scheme": "bearer"}
-            found["security"] = [{"token": []}]
-        return found
-
-    api.openapi = described  # type: ignore[method-assign]
+    return json_response({"detail": "Something went wrong here; the log of the service says what."}, 500)

@@ -40,7 +40,7 @@ class Vision:
         weights: Path | None = None,
     ) -> None:
         from unseen import features
-        from unseen.labelling.models import check_backbone
+        from unseen.labelling.photo_models import check_backbone
 
         name = name or str(origin.get("backbone", ""))
         if not name:

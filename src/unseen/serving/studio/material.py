@@ -108,7 +108,7 @@ def photographs(
         Called with how many pictures are done, and of how many.
     """
     from unseen import features, labelling
-    from unseen.labelling.models import origin_of
+    from unseen.labelling.photo_models import origin_of
 
     task = labelling.prepare(
         seen, unlabelled=unlabelled, held_out=held_out, classes=classes, candidates=candidates

@@ -19,7 +19,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from unseen.features.words import readable
 from unseen.serving.studio import drawn
-from unseen.serving.studio.learning import (
+from unseen.serving.studio.outcomes import (
     OFFERED,
     Comparison,
     Outcome,

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from unseen.exceptions import AdaptationWarning
 from unseen.experiments.registry import METHODS, configured, method
 from unseen.labelling.labels import Labels, answers_of
-from unseen.labelling.models import ORIGIN
-from unseen.labelling.report import write_report
+from unseen.labelling.photo_models import ORIGIN
+from unseen.labelling.label_page import write_report
 from unseen.labelling.task import FLAGSHIP
 from unseen.metrics import per_class_accuracy
 from unseen.numerics.gaussian import TRUSTED

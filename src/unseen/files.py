@@ -1,4 +1,4 @@
-"""What every reader and writer shares: one error, one size limit, safe paths, atomic writes.
+"""Safe reading and atomic writing: one error, one size limit, safe paths, optional libraries.
 
 A file that a user hands over is material, not code: nothing here unpickles, follows a path out of
 the folder, or allocates what a header merely claims.
@@ -7,13 +7,17 @@ the folder, or allocates what a header merely claims.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 from unseen.exceptions import DataError
 
@@ -64,6 +68,44 @@ def check_size(
         raise DataError(
             f"{path}: {what} would expand to {declared:,} bytes, more than the limit of "
             f"{max_bytes:,}. If you trust the file, raise max_bytes."
+        )
+
+
+def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    """Map a ``.npy`` file into memory; object arrays (which would be unpickled) are refused."""
+    with reading(path), Path(path).open("rb") as file:
+        shape, fortran, dtype = npy_header(file, path)
+        offset = file.tell()
+        check_extent(path, shape, dtype, Path(path).stat().st_size - offset)
+        if math.prod(shape) == 0:
+            return np.empty(shape, dtype)
+        return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
+
+
+def npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether columns come first, and type; nothing is read beyond the header."""
+    major = np.lib.format.read_magic(file)[0]
+    readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    if major not in readers:
+        raise DataError(f"{place}: is of .npy version {major}; 1 and 2 are known.")
+    shape, fortran, dtype = readers[major](file)
+    if dtype.hasobject:
+        raise DataError(
+            f"{place}: holds Python objects, which could run code when they are read. Save it "
+            "again as plain numbers or text: np.save(path, array.astype(float))."
+        )
+    if any(not isinstance(n, int) or n < 0 for n in shape):
+        raise DataError(f"{place}: claims the shape {shape}.")
+    return shape, fortran, dtype
+
+
+def check_extent(place: object, shape: tuple[int, ...], dtype: np.dtype[Any], there: int) -> None:
+    """Refuse a header that claims more or fewer bytes than there are."""
+    wanted = math.prod(shape) * dtype.itemsize
+    if wanted != there:
+        raise DataError(
+            f"{place}: claims shape {shape} of {dtype}, {wanted:,} bytes, but holds {there:,}. "
+            "It is truncated or damaged: write it again."
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 
 Array = npt.NDArray[Any]
 

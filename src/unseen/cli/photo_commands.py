@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from unseen.cli import shown
-from unseen.datasets.safety import atomic_file
+from unseen.files import atomic_file
 from unseen.exceptions import DataError
 
 
@@ -188,7 +188,7 @@ def extract(
 
 
 def _write_features(out: Path, X: Any, images: list[str], classes: list[str], name: str) -> None:
-    from unseen.datasets.tabular import write_table
+    from unseen.datasets.table_files import write_table
 
     with atomic_file(out) as temporary:
         if out.suffix.lower() == ".csv":

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import unseen
-from unseen.datasets.safety import atomic_file
 from unseen.experiments import registry
-from unseen.experiments.drawing import draw
-from unseen.experiments.figures import Figure, all_figures
-from unseen.experiments.formats import dumps, to_csv, to_json, to_latex
-from unseen.experiments.html import figure_html, filled_page, section, table_html, thumbnails
-from unseen.experiments.results import Results, Table, Value
-from unseen.experiments.store import Row, Store
+from unseen.experiments.result_figures import all_figures
+from unseen.experiments.result_store import Row, Store
+from unseen.experiments.result_tables import all_tables
+from unseen.experiments.results import Results
 from unseen.experiments.summary import sentences
-from unseen.experiments.tables import all_tables
+from unseen.reporting.figures import Figure, draw, figure_html
+from unseen.reporting.html_page import html_page, section, warning_box, write_text
+from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
+from unseen.reporting.thumbnails import thumbnail_grid
+from unseen.reporting.value_table import Table, Value, table_html
 
 
 def write_report(
-    store: Store, out: str | Path, keys: list[str] | None = None, title: str = ""
+    store: Store,
+    out: str | Path,
+    keys: list[str] | None = None,
+    title: str = "",
+    rerun_command: str = "",
 ) -> list[Path]:
     """Write ``report.html``, and every table and figure as a file of its own.
 
@@ -32,6 +38,8 @@ def write_report(
         The cells to report on, in this order; all that the store holds by default.
     title : str
         Of the page.
+    rerun_command : str
+        The command that runs one cell again, followed by its key; "" to leave it out of the page.
 
     Returns
     -------
@@ -41,21 +49,27 @@ def write_report(
     out = Path(out)
     results = Results(_in_order(store.rows(keys)))
     tables, figures = all_tables(results), all_figures(results)
-    written = [_write(out / "report.html", page(results, tables, figures, title))]
+    written = [write_text(out / "report.html", page(results, tables, figures, title, rerun_command))]
     for table in tables:
         stem = out / "tables" / table.name
-        written.append(_write(stem.with_suffix(".csv"), to_csv(table)))
-        written.append(_write(stem.with_suffix(".json"), dumps(to_json(table))))
-        written.append(_write(stem.with_suffix(".tex"), to_latex(table)))
+        written.append(write_text(stem.with_suffix(".csv"), to_csv(table)))
+        written.append(write_text(stem.with_suffix(".json"), dumps(to_json(table))))
+        written.append(write_text(stem.with_suffix(".tex"), to_latex(table)))
     for figure in figures:
         stem = out / "figures" / figure.name
-        written.append(_write(stem.with_suffix(".json"), dumps(figure.to_dict())))
+        written.append(write_text(stem.with_suffix(".json"), dumps(figure.to_dict())))
         svg = draw(figure).replace("<svg", '<svg style="color:#1b1f24;background:#fff"', 1)
-        written.append(_write(stem.with_suffix(".svg"), svg))
+        written.append(write_text(stem.with_suffix(".svg"), svg))
     return written
 
 
-def page(results: Results, tables: list[Table], figures: list[Figure], title: str = "") -> str:
+def page(
+    results: Results,
+    tables: list[Table],
+    figures: list[Figure],
+    title: str = "",
+    rerun_command: str = "",
+) -> str:
     """Return the whole page."""
     sections = [
         section("summary", "Summary", _summary(results)),
@@ -63,18 +77,17 @@ def page(results: Results, tables: list[Table], figures: list[Figure], title: st
         section("figures", "Figures", *(figure_html(figure) for figure in figures)),
         section("rounds", "Self-paced rounds", table_html(_rounds(results))),
         section("hardest", "Hardest rows", _hardest(results)),
-        section("warnings", "Warnings", _warnings(results)),
-        section("reproduce", "Every cell, and how to run it again", _reproduce(results)),
+        section("warnings", "Warnings", "\n".join(_warnings(results)) or "<p>None.</p>"),
+        section("reproduce", "Every cell, and how to run it again", _reproduce(results, rerun_command)),
     ]
     names = ("Summary", "Tables", "Figures", "Rounds", "Hardest", "Warnings", "Reproduce")
-    contents = "".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
     fits = results.fits
     counts = f"{len(fits)} fits on {len(results.datasets)} data sets"
     finished = max((r.finished for r in results.done), default="")
-    return filled_page(
-        title=escape(title or "Zero-shot learning: results"),
-        subtitle=escape(f"{counts} · unseen {unseen.__version__} · last cell {finished}"),
-        contents=contents,
+    return html_page(
+        title=title or "Zero-shot learning: results",
+        subtitle=f"{counts} · unseen {unseen.__version__} · last cell {finished}",
+        contents={name.lower(): name for name in names},
         body="\n".join(sections),
         footer=f"Written by unseen {unseen.__version__}. Every number's rows are in its tooltip.",
     )
@@ -123,35 +136,45 @@ def _hardest(results: Results) -> str:
         if trials:
             row = max(trials, key=lambda r: r.accuracy)
             head = f"<h3>{escape(dataset)}, {escape(row.method)}</h3>"
-            parts.append(head + thumbnails(row.metrics["hardest"]))
+            parts.append(head + _wrong_rows(row.metrics["hardest"]))
     return "\n".join(parts) or "<p>No wrong answer was stored.</p>"
 
 
-def _warnings(results: Results) -> str:
-    parts = []
+def _wrong_rows(hardest: list[dict[str, Any]]) -> str:
+    """Return wrong answers, most confident first: pictures, then rows without a picture as a list."""
+    pictures, lines = [], []
+    for item in hardest:
+        text = (
+            f"<b>{escape(item['true'])}</b> taken for <b>{escape(item['predicted'])}</b>, "
+            f"{100 * item['confidence']:.0f}% sure"
+        )
+        if item["picture"]:
+            pictures.append((item["picture"], f"row {item['row']}: {item['true']}", text))
+        else:
+            lines.append(f"<li>row {item['row']}: {text}</li>")
+    return thumbnail_grid(pictures) + (f"<ul>{''.join(lines)}</ul>" if lines else "")
+
+
+def _warnings(results: Results) -> list[str]:
+    """Return findings of the auditor, warnings of fits, and failures; each text once."""
+    boxes = []
     for row in results.done:
         if row.method == registry.AUDIT:
             for finding in row.metrics["findings"]:
                 text = f"{finding['message']} {finding['effect']} {finding['remedy']}"
-                head = f"<b>{escape(row.dataset)}: {escape(finding['code'])}</b>"
-                parts.append(
-                    f'<div class="warning {finding["severity"]}"><p>{head} {escape(text)}</p></div>'
-                )
+                head = f"{row.dataset}: {finding['code']}"
+                boxes.append(warning_box(text, head, finding["severity"]))
     for row in results.fits:
-        for text in row.metrics.get("warnings", []):
-            head = (
-                f"<b>{escape(row.dataset)}: {escape(row.method)}, {row.setting}, {row.prior} prior</b>"
-            )
-            parts.append(f'<div class="warning"><p>{head} {escape(text)}</p></div>')
+        head = f"{row.dataset}: {row.method}, {row.setting}, {row.prior} prior"
+        boxes += [warning_box(text, head) for text in row.metrics.get("warnings", [])]
     for row in results.all:
         if row.status == "failed":
-            told = escape(row.error.strip().split("\n")[-1])
-            head = f"<b>{escape(row.dataset)}: {escape(row.method)} failed.</b>"
-            parts.append(f'<div class="warning error"><p>{head} {told}</p></div>')
-    return "\n".join(dict.fromkeys(parts)) or "<p>None.</p>"
+            last_line = row.error.strip().split("\n")[-1]
+            boxes.append(warning_box(last_line, f"{row.dataset}: {row.method} failed.", "error"))
+    return list(dict.fromkeys(boxes))
 
 
-def _reproduce(results: Results) -> str:
+def _reproduce(results: Results, rerun_command: str) -> str:
     columns = (
         "Row",
         "Data",
@@ -179,20 +202,11 @@ def _reproduce(results: Results) -> str:
         texts = (row.key, row.dataset, row.method, ", ".join(extras), str(row.seed), row.data_hash)
         status = row.status if row.status != "skipped" else f"skipped: {row.error}"
         rows.append([*(Value(t) for t in texts), Value(status), accuracy, seconds])
-    told = "; ".join(
+    versions = "; ".join(
         sorted({", ".join(f"{k} {v}" for k, v in r.versions.items()) for r in results.all})
     )
-    example = results.fits[0] if results.fits else None
-    name = example.key if example else "ROW"
-    how = (
-        f"<p>Run one cell again, from its row: <code>unseen bench --cell {name}</code>. "
-        f"Versions: {escape(told)}.</p>"
-    )
-    return how + table_html(Table("cells", "Cells", columns, rows, []))
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return path
+    lines = f"<p>Versions: {escape(versions)}.</p>"
+    if rerun_command and results.fits:
+        command = escape(f"{rerun_command} {results.fits[0].key}")
+        lines = f"<p>Run one cell again, by its row: <code>{command}</code>.</p>{lines}"
+    return lines + table_html(Table("cells", "Cells", columns, rows, []))

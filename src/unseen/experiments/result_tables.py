@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from unseen.experiments import paper, registry
-from unseen.experiments.beside import beside_paper
-from unseen.experiments.results import Results, Table, Value, measured, p_text, signed
+from unseen.experiments.published_comparison import beside_paper
+from unseen.experiments.results import Results, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
+from unseen.reporting.value_table import Table, Value
 
 TRIALS = (
     "A trial shuffles the training rows and seeds the method; methods with an exact solver answer "

@@ -7,7 +7,7 @@ import io
 import json
 from typing import Any
 
-from unseen.experiments.results import Table, Value
+from unseen.reporting.value_table import Table, Value
 
 _ESCAPES = {"\\": r"\textbackslash{}", **{c: f"\\{c}" for c in "&%$#_{}"}, "~": r"\textasciitilde{}"}
 _SYMBOLS = {

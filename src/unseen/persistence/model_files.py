@@ -73,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> again.set_params(candidates="all").predict([[0.8, 0.9]])
     array(['fox'], dtype='<U3')
     """
-    from unseen.datasets.safety import atomic_file  # here: `import unseen` stays quick
+    from unseen.files import atomic_file  # here: `import unseen` stays quick
 
     if not isinstance(model, ZeroShotClassifier | Pipeline):
         raise ModelFileError(
@@ -148,7 +148,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = 4 * 2**30) -> Any:
 @contextmanager
 def model_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever goes wrong in reading a file into a ModelFileError that names it."""
-    from unseen.datasets.safety import reading
+    from unseen.files import reading
 
     try:
         with reading(path):
@@ -161,7 +161,7 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _read(path: Path, max_bytes: int) -> bytes:
     """Return the bytes of a file that is as long as its header says, and no longer than the limit."""
-    from unseen.datasets.safety import check_size
+    from unseen.files import check_size
 
     if path.exists() and not path.is_file() and not path.is_dir():
         _refuse(path, "it is no regular file")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.parquet import read_parquet_columns
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, check_size, reading
+from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.exceptions import DataError
 
 Array = npt.NDArray[Any]

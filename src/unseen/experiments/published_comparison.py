@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from unseen.experiments import paper, registry
-from unseen.experiments.results import Results, Table, Value, measured, signed
+from unseen.experiments.results import Results, measured, signed
+from unseen.reporting.value_table import Table, Value
 
 _TITLES = {
     "II": "Table II beside the paper — inductive",

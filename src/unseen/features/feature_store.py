@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.datasets.safety import cache_folder
+from unseen.files import cache_folder
 from unseen.exceptions import DataError
 
 Vector = npt.NDArray[np.float32]

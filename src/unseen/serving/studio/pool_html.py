@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from unseen.features.words import readable
 from unseen.numerics.gaussian import TRUSTED
-from unseen.serving.studio.learning import Outcome, Snapshot
+from unseen.serving.studio.outcomes import Outcome, Snapshot
 from unseen.serving.studio.material import Material
 
 Array = npt.NDArray[Any]

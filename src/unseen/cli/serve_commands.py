@@ -120,7 +120,7 @@ def studio(
 
 
 def _need(*modules: str) -> None:
-    from unseen.datasets.safety import need
+    from unseen.files import need
 
     for module in modules:
         need(module, "unseen serve and unseen studio", "serve")
@@ -129,7 +129,7 @@ def _need(*modules: str) -> None:
 def _token(path: Path | None) -> str:
     if path is None:
         return os.environ.get("UNSEEN_TOKEN", "").strip()
-    from unseen.datasets.safety import reading
+    from unseen.files import reading
 
     with reading(path):
         token = path.read_text(encoding="utf-8").strip()

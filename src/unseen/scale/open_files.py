@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.datasets.safety import need
+from unseen.files import need
 from unseen.exceptions import DataError
 from unseen.numerics.chunks import OPENERS, Chunks
 from unseen.scale.local import LocalChunks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +10,8 @@ import numpy as np
 
 from unseen.experiments import paper
 from unseen.experiments.results import Results
-from unseen.experiments.store import Row
-
-
-@dataclass(frozen=True)
-class Line:
-    """One curve, or one group of bars."""
-
-    label: str
-    x: list[Any]
-    y: list[float]
-    keys: list[str]
-    deviation: list[float] = field(default_factory=list)
-    dashed: bool = False
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure before it is drawn."""
-
-    name: str
-    title: str
-    kind: str
-    """"bars", "lines" or "matrix"."""
-    x_label: str
-    y_label: str
-    lines: list[Line]
-    caption: str
-    log_x: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, for JSON."""
-        return {**vars(self), "lines": [vars(line) for line in self.lines]}
+from unseen.experiments.result_store import Row
+from unseen.reporting.figures import Figure, Line
 
 
 def all_figures(results: Results) -> list[Figure]:

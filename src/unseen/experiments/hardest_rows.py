@@ -1,9 +1,7 @@
-"""The hardest rows: wrong, and sure of it. With a thumbnail where there is a picture."""
+"""The hardest rows: wrong answers of high confidence, with a thumbnail where there is a picture."""
 
 from __future__ import annotations
 
-import base64
-import io
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets import ZeroShotDataset
+from unseen.reporting.thumbnails import data_address, png_bytes
 
 Array = npt.NDArray[Any]
 
-HARDEST = 8
-SIDE = 96
+HARDEST_ROWS = 8
+THUMBNAIL_PIXELS = 96
 
 
 def hardest_rows(
@@ -25,7 +24,7 @@ def hardest_rows(
     codes = probabilities.argmax(axis=1)
     confidence = probabilities.max(axis=1)
     wrong = np.flatnonzero(classes[codes] != data.y[rows])
-    order = wrong[np.argsort(-confidence[wrong], kind="stable")][:HARDEST]
+    order = wrong[np.argsort(-confidence[wrong], kind="stable")][:HARDEST_ROWS]
     return [
         {
             "row": int(rows[i]),
@@ -53,10 +52,8 @@ def _picture(name: str, data: ZeroShotDataset, row: int) -> str | None:
             return None
         with Image.open(path) as opened:
             image = opened.convert("RGB")
-        image.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+        image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+    return data_address(png_bytes(image), "image/png")
 
 
 def _file(name: str, data: ZeroShotDataset, row: int) -> Path | None:

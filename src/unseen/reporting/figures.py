@@ -1,17 +1,17 @@
-"""Figures as SVG: text stays text, and its colour follows the page, light or dark."""
+"""Figures: plain numbers first, then drawn as SVG whose text follows the colour of the page."""
 
 from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
-
-from unseen.experiments.figures import Figure
 
 INK = "#123457"
 """Stands for the colour of text, and becomes ``currentColor`` in the SVG."""
@@ -21,12 +21,42 @@ MARKERS = "os^Dv"
 MANY_CLASSES = 25
 
 
+@dataclass(frozen=True)
+class Line:
+    """One curve, or one group of bars."""
+
+    label: str
+    x: list[Any]
+    y: list[float]
+    keys: list[str]
+    deviation: list[float] = field(default_factory=list)
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure before it is drawn."""
+
+    name: str
+    title: str
+    kind: str
+    """"bars", "lines" or "matrix"."""
+    x_label: str
+    y_label: str
+    lines: list[Line]
+    caption: str
+    log_x: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON."""
+        return {**vars(self), "lines": [vars(line) for line in self.lines]}
+
+
 def draw(figure: Figure) -> str:
     """Return the SVG, transparent, with identifiers that begin with the figure's name.
 
     Examples
     --------
-    >>> from unseen.experiments.figures import Line
     >>> curve = Line("ASTE", [1, 2], [50.0, 60.0], [])
     >>> svg = draw(Figure("demo", "Demo", "lines", "round", "%", [curve], ""))
     >>> svg.startswith("<svg") and "currentColor" in svg
@@ -153,3 +183,11 @@ def _adopted(svg: str, figure: Figure) -> str:
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     title = figure.title.replace("&", "&amp;").replace("<", "&lt;")
     return f'{head} role="img" aria-label="{title}"><title>{title}</title>{rest}'
+
+
+def figure_html(figure: Figure) -> str:
+    """Return a figure with its drawing inside and its caption."""
+    return (
+        f'<h3 id="{figure.name}">{escape(figure.title)}</h3>\n<figure>{draw(figure)}'
+        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+    )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import unseen
-from unseen.datasets.safety import atomic_file, need
-from unseen.experiments.html import filled_page, section
+from unseen.exceptions import DataError
 from unseen.features import Separation
 from unseen.features.pictures import open_picture
 from unseen.features.words import readable
 from unseen.labelling.labels import UNSURE, Answer, Labels
+from unseen.reporting.html_page import (
+    fact_list,
+    html_page,
+    meter,
+    section,
+    table_box,
+    warning_box,
+    write_text,
+)
+from unseen.reporting.thumbnails import data_address, jpeg_thumbnail
+from unseen.reporting.value_table import sortable_head
 
-SIDE = 168
-"""Pixels of a thumbnail, the longer way."""
-REVIEWED, SHOWN = 48, 12
+THUMBNAIL_PIXELS = 168
+"""Height of a thumbnail; it is at most twice as wide."""
+REVIEWED_THUMBNAILS, CLASS_THUMBNAILS = 48, 12
 """Thumbnails under "look at these first", and of each class."""
 
 _STYLE = """
@@ -32,10 +39,9 @@ _STYLE = """
 .card div { padding:.4rem .55rem .5rem; overflow-wrap:anywhere; }
 .card b { font-size:.88rem; } .card .soft { font-size:.76rem; display:block; }
 .card.wrong { border-color:var(--bad); } .card.wrong b { color:var(--bad); }
-.meter { height:.28rem; background:var(--line); }
+.meter { display:block; height:.28rem; background:var(--line); }
 .meter i { display:block; height:100%; background:var(--accent); }
 .meter.low i { background:var(--warn); }
-.card .meter { padding:0; }
 td .meter { width:5rem; height:.5rem; border-radius:.25rem; overflow:hidden; }
 h3 .soft { font-weight:400; }
 """
@@ -60,24 +66,22 @@ def write_report(
     skipped : list of (picture, reason)
     """
     parts = {
-        "summary": section("summary", "Summary", _summary(labels, facts, notes, separation)),
-        "review": section("review", "Look at these first", _review(labels)),
-        "classes": section("classes", "Every class", *_classes(labels)),
+        "Summary": section("summary", "Summary", _summary(labels, facts, notes, separation)),
+        "Look at these first": section("review", "Look at these first", _review(labels)),
+        "Every class": section("classes", "Every class", *_classes(labels)),
     }
     if skipped:
-        parts["skipped"] = section("skipped", "Pictures that were skipped", _skipped(skipped))
-    names = {"summary": "Summary", "review": "Look at these first", "classes": "Every class"}
-    links = [f'<a href="#{name}">{names.get(name, "Skipped")}</a>' for name in parts]
-    html = filled_page(
+        parts["Skipped"] = section("skipped", "Pictures that were skipped", _skipped(skipped))
+    anchors = ("summary", "review", "classes", "skipped")
+    page = html_page(
         title=f"{len(labels.answers)} photographs labelled",
-        subtitle=escape(f"{labels.root.name} · {len(labels.candidates)} candidate classes"),
-        contents="".join(links),
+        subtitle=f"{labels.root.name} · {len(labels.candidates)} candidate classes",
+        contents=dict(zip(anchors, parts, strict=False)),
         body="\n".join(parts.values()),
         footer=f"Written by unseen {unseen.__version__}. All labels are in the CSV file beside it.",
         style=_STYLE,
     )
-    with atomic_file(path) as temporary:
-        temporary.write_text(html, encoding="utf-8")
+    write_text(path, page)
 
 
 def _summary(
@@ -92,43 +96,34 @@ def _summary(
         )
     if separation is not None:
         rows["descriptions"] = separation.verdict
-    shown = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in rows.items())
-    told = "".join(f'<div class="warning">{escape(note)}</div>' for note in notes)
-    return f'<dl class="facts">{shown}</dl>{told}{_counts(labels)}'
+    boxes = "".join(warning_box(note) for note in notes)
+    return fact_list(rows) + boxes + _counts(labels)
 
 
 def _counts(labels: Labels) -> str:
-    """Return the table of classes: how many pictures, how sure, in a trial how many right."""
+    """Return the table of classes: how many pictures, how confident, in a trial how many right."""
     most = max(labels.counts.values(), default=0) or 1
     trial = labels.accuracy is not None
     lines = []
     for name, count in sorted(labels.counts.items(), key=lambda item: (-item[1], item[0])):
-        own = [a.confidence for a in labels.answers if a.label == name]
-        sure = sum(own) / len(own) if own else 0.0
-        right = (
-            f'<td class="n">{labels.by_class[name]:.0%}</td>'
-            if name in labels.by_class
-            else "<td></td>"
-        )
+        confidences = [a.confidence for a in labels.answers if a.label == name]
+        mean = sum(confidences) / len(confidences) if confidences else 0.0
+        right = f"{labels.by_class[name]:.0%}" if name in labels.by_class else ""
         lines.append(
             f'<tr><td><a href="#class-{_anchor(name)}">{escape(readable(name))}</a></td>'
-            f'<td class="n" data-value="{count}">{count}</td><td>{_meter(count / most, False)}</td>'
-            f'<td class="n" data-value="{sure:.4f}">{sure:.0%}</td>{right if trial else ""}</tr>'
+            f'<td class="n" data-value="{count}">{count}</td><td>{meter(count / most)}</td>'
+            f'<td class="n" data-value="{mean:.4f}">{mean:.0%}</td>'
+            + f'<td class="n">{right}</td>' * trial
+            + "</tr>"
         )
-    heads = ["class", "photographs", "", "confidence", *(["found"] if trial else [])]
-    kinds = ["", " class=n", "", " class=n", " class=n"]
-    head = "".join(
-        f'<th scope="col"{kind}><button type="button">{text}</button></th>'
-        for text, kind in zip(heads, kinds, strict=False)
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table class="sortable"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+    columns = {"class": False, "photographs": True, "": False, "confidence": True}
+    heads = [sortable_head(text, numeric) for text, numeric in columns.items()]
+    heads += [sortable_head("found", True)] * trial
+    return table_box("".join(heads), lines, "sortable")
 
 
 def _review(labels: Labels) -> str:
-    first = labels.answers[:REVIEWED]
+    first = labels.answers[:REVIEWED_THUMBNAILS]
     left = len(labels.unsure) - len(first)
     more = f" {left} more unsure ones are in the CSV file." if left > 0 else ""
     note = f'<p class="soft">The least sure answers, least sure first.{more}</p>'
@@ -138,13 +133,13 @@ def _review(labels: Labels) -> str:
 def _classes(labels: Labels) -> list[str]:
     parts = []
     for name in labels.candidates:
-        own = [a for a in reversed(labels.answers) if a.label == name]
-        shown = f"{len(own)} photograph{'s' * (len(own) != 1)}"
-        if len(own) > SHOWN:
-            shown += f", the {SHOWN} surest"
+        answers = [a for a in reversed(labels.answers) if a.label == name]
+        count = f"{len(answers)} photograph{'s' * (len(answers) != 1)}"
+        if len(answers) > CLASS_THUMBNAILS:
+            count += f", the {CLASS_THUMBNAILS} surest"
         parts.append(
             f'<h3 id="class-{_anchor(name)}">{escape(readable(name))} '
-            f'<span class="soft">{shown}</span></h3>' + _cards(own[:SHOWN], labels)
+            f'<span class="soft">{count}</span></h3>' + _cards(answers[:CLASS_THUMBNAILS], labels)
         )
     return parts
 
@@ -160,24 +155,15 @@ def _card(answer: Answer, root: Path) -> str:
     runner = f"or {escape(readable(answer.runner_up))}" if answer.runner_up and answer.unsure else ""
     is_really = f"is {escape(readable(answer.truth))}" if wrong else runner
     return (
-        f'<div class="card{" wrong" * wrong}">{picture}{_meter(answer.confidence, answer.unsure)}'
+        f'<div class="card{" wrong" * wrong}">{picture}{meter(answer.confidence, answer.unsure)}'
         f"<div><b>{escape(readable(answer.label))}</b> {answer.confidence:.0%} {is_really}"
         f'<span class="soft">{escape(answer.image)}</span></div></div>'
     )
 
 
-def _meter(share: float, low: bool) -> str:
-    return f'<div class="meter{" low" * low}"><i style="width:{100 * share:.0f}%"></i></div>'
-
-
 def _skipped(skipped: list[tuple[str, str]]) -> str:
-    lines = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(reason)}</td></tr>" for name, reason in skipped
-    )
-    return (
-        '<div class="scroll" tabindex="0"><table><thead><tr><th>picture</th><th>why</th></tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
-    )
+    lines = [f"<tr><td>{escape(name)}</td><td>{escape(reason)}</td></tr>" for name, reason in skipped]
+    return table_box("<th>picture</th><th>why</th>", lines)
 
 
 def _anchor(name: str) -> str:
@@ -185,13 +171,12 @@ def _anchor(name: str) -> str:
 
 
 def _thumbnail(path: Path) -> str:
-    """Return a small JPEG as a data address, or "" if the picture went away meanwhile."""
-    need("PIL.Image", "photographs", "images")
+    """Return a small JPEG as a data address, or "" if the picture can no longer be read."""
     try:
-        small: Any = open_picture(path.read_bytes(), SIDE)
-    except Exception:  # it was readable a moment ago; a report is worth more without it than not at all
+        picture = open_picture(path.read_bytes(), THUMBNAIL_PIXELS)
+    except DataError:  # Pillow is not installed
+        raise
+    except Exception:  # it was readable a moment ago; the report is worth having without it
         return ""
-    small.thumbnail((2 * SIDE, SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=80, optimize=True)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    data = jpeg_thumbnail(picture, 2 * THUMBNAIL_PIXELS, THUMBNAIL_PIXELS)
+    return data_address(data, "image/jpeg")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_array, read_container
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.datasets.safety import DEFAULT_MAX_BYTES, safe_image_name
+from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.datasets.splits import (
     PARTS,
     Index,
@@ -22,7 +22,7 @@ from unseen.datasets.splits import (
     split_from_names,
     unseen_class_split,
 )
-from unseen.datasets.tabular import Table, read_table
+from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 

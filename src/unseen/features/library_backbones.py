@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unseen.datasets.safety import need, reading
+from unseen.files import need, reading
 from unseen.exceptions import DataError
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, View
 from unseen.features.torch_backbone import TorchBackbone

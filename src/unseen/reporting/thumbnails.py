@@ -1,0 +1,45 @@
+"""Small pictures for pages: as bytes for an address of their own, or inside the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+JPEG_QUALITY = 80
+
+
+def jpeg_thumbnail(picture: Any, width: int, height: int) -> bytes:
+    """Return an open RGB picture as a JPEG of at most ``width`` × ``height`` pixels."""
+    small = picture.copy()
+    small.thumbnail((width, height))
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return buffer.getvalue()
+
+
+def png_bytes(picture: Any) -> bytes:
+    """Return an open picture as a PNG, every pixel as it is."""
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def data_address(data: bytes, kind: str) -> str:
+    """Return an address that holds the picture itself, so that a page needs no other file.
+
+    >>> data_address(b"abc", "image/png")
+    'data:image/png;base64,YWJj'
+    """
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def thumbnail_grid(pictures: Iterable[tuple[str, str, str]]) -> str:
+    """Return pictures side by side: (address, text instead of the picture, HTML below it)."""
+    tiles = "".join(
+        f'<div><img src="{address}" alt="{escape(alt)}">{caption}</div>'
+        for address, alt, caption in pictures
+    )
+    return f'<div class="thumbs">{tiles}</div>' if tiles else ""

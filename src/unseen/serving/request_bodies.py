@@ -1,0 +1,80 @@
+"""Requests in, answers out: bodies read and checked, refusals with a sentence, JSON written."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from fastapi import HTTPException, Request, Response
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+Array = npt.NDArray[Any]
+Body = TypeVar("Body", bound=BaseModel)
+
+LONGEST_DETAIL = 600
+"""Characters of a message about a body that cannot be used."""
+
+
+def refuse(detail: str) -> NoReturn:
+    """Answer with 422 and say what is wrong."""
+    raise HTTPException(422, detail)
+
+
+def json_response(content: Any, status: int = 200) -> Response:
+    """Return an answer as JSON; arrays are written as lists."""
+    data = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(data, status, media_type="application/json")
+
+
+def content_type(request: Request) -> str:
+    """Return the content type without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_json(request: Request, schema: TypeAdapter[Body]) -> Body:
+    """Return the body as its schema; any other content type is 415, any other body 422."""
+    kind = content_type(request)
+    if kind != "application/json":
+        raise HTTPException(415, f"Send application/json. Got {kind[:80] or 'no content type'}.")
+    try:
+        return schema.validate_json(await request.body(), strict=True)
+    except ValidationError as error:
+        refuse(_first_fault(error))
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Say in one sentence what is wrong first, and where."""
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    more = error.error_count() - 1
+    tail = f" (and {more:,} more)" if more else ""
+    return f"{where or 'The body'}: {fault['msg']}{tail}."[:LONGEST_DETAIL]
+
+
+def feature_matrix(rows: list[list[float]], width: int, most: int) -> Array:
+    """Return rows of features as a matrix; refuse a wrong count, a wrong width, NaN and infinity."""
+    if not 1 <= len(rows) <= most:
+        refuse(f"'features' has {len(rows):,} rows; send 1 to {most:,} at a time.")
+    for place, row in enumerate(rows):
+        if len(row) != width:
+            refuse(f"Row {place} has {len(row):,} numbers, but the model takes {width:,}.")
+    X = np.array(rows, dtype=np.float64)
+    if not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0].tolist()
+        refuse(f"Row {row}, column {column} is NaN or infinite. Fill or drop missing values.")
+    return X
+
+
+def decoded_images(images: list[str]) -> list[bytes]:
+    """Return the bytes of photographs that were sent in base64."""
+    decoded = []
+    for place, text in enumerate(images):
+        try:
+            decoded.append(base64.b64decode(text, validate=True))
+        except (binascii.Error, ValueError):
+            refuse(f"Image {place} is not base64.")
+    return decoded
