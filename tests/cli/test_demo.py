@@ -16,8 +16,8 @@ import unseen.cli
 from unseen.cli import app, main
 from unseen.cli.demo import measure, methods
 from unseen.datasets.record import ZeroShotDataset
-from unseen.files import atomic_file
 from unseen.exceptions import DataError
+from unseen.files import atomic_file
 
 NAMES = [
     prefix + name

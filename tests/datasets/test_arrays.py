@@ -14,9 +14,9 @@ import scipy.io
 
 from unseen.datasets import load_table, read_array
 from unseen.datasets.arrays import read_npz
-from unseen.files import safe_image_name
 from unseen.datasets.table_files import read_table
 from unseen.exceptions import DataError
+from unseen.files import safe_image_name
 
 VALUES = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 

@@ -17,10 +17,10 @@ import pytest
 from unseen.experiments import paper, registry
 from unseen.experiments.published_comparison import why_not
 from unseen.experiments.result_figures import all_figures
-from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
+from unseen.experiments.result_tables import all_tables
 from unseen.experiments.results import MEASURES, Results
 from unseen.experiments.significance import compare
-from unseen.experiments.result_tables import all_tables
+from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data")).parent
 SOURCES = sorted((SHARED / "paper").glob("*.txt"))

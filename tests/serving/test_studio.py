@@ -14,6 +14,7 @@ from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 from unseen.serving.studio import drawn
+from unseen.serving.studio.material import Material, embedded, photographs
 from unseen.serving.studio.outcomes import (
     OFFERED,
     Snapshot,
@@ -23,7 +24,6 @@ from unseen.serving.studio.outcomes import (
     write_model,
     write_page,
 )
-from unseen.serving.studio.material import Material, embedded, photographs
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 

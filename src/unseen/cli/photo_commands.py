@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from unseen.cli import shown
-from unseen.files import atomic_file
 from unseen.exceptions import DataError
+from unseen.files import atomic_file
 
 
 def label(

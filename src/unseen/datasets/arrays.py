@@ -20,6 +20,7 @@ import numpy.typing as npt
 from unseen.datasets.hdf5 import is_hdf5, read_hdf5
 from unseen.datasets.matfile import read_mat5
 from unseen.datasets.parquet import read_parquet_columns
+from unseen.exceptions import DataError
 from unseen.files import (
     DEFAULT_MAX_BYTES,
     DEFLATE_RATIO,
@@ -29,9 +30,8 @@ from unseen.files import (
     read_npy,
     reading,
 )
-from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: The names under which a container may hold its features, tried in this order.

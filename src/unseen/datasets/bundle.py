@@ -10,10 +10,10 @@ import numpy as np
 
 from unseen.datasets.arrays import check_matrix, read_npz
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.files import DEFAULT_MAX_BYTES, atomic_file
 from unseen.datasets.sidecar import describe, from_json, to_json
 from unseen.datasets.splits import PARTS
 from unseen.exceptions import DataError
+from unseen.files import DEFAULT_MAX_BYTES, atomic_file
 
 PathLike = str | os.PathLike[str]
 

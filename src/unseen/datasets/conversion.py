@@ -17,7 +17,6 @@ from unseen.datasets.cub import load_cub
 from unseen.datasets.image_folder import load_image_folder
 from unseen.datasets.native import first_of
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.files import atomic_folder
 from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.table_layout import load_table
 from unseen.datasets.write_native import write_apy, write_awa, write_cub
@@ -33,6 +32,7 @@ from unseen.datasets.writers import (
 )
 from unseen.datasets.xlsa17 import SPLITS, load_xlsa17
 from unseen.exceptions import DataError
+from unseen.files import atomic_folder
 
 PathLike = str | os.PathLike[str]
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import Index, read_numbered, unseen_class_split
 from unseen.exceptions import DataError
+from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 
 PathLike = str | os.PathLike[str]
 

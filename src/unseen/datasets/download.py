@@ -16,8 +16,8 @@ from typing import Any
 import pooch
 import requests
 
-from unseen.files import atomic_folder, cache_folder, reading
 from unseen.exceptions import DataError
+from unseen.files import atomic_folder, cache_folder, reading
 
 PathLike = str | os.PathLike[str]
 

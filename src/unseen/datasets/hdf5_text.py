@@ -13,8 +13,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from unseen.files import check_size
 from unseen.exceptions import DataError
+from unseen.files import check_size
 
 _ELEMENT = struct.Struct("<IQI")  # length, address of the heap, number in the heap
 _OBJECT = struct.Struct("<HHIQ")  # number, references, reserved, size

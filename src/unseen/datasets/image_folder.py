@@ -14,12 +14,11 @@ import numpy.typing as npt
 from unseen.datasets.arrays import check_matrix
 from unseen.datasets.native import unseen_from
 from unseen.datasets.record import ZeroShotDataset, assemble
-from unseen.files import need, reading
 from unseen.datasets.splits import unseen_class_split
 from unseen.datasets.table_layout import read_semantics
 from unseen.exceptions import DataError
+from unseen.files import need, reading
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")

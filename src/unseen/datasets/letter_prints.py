@@ -12,7 +12,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import numpy.typing as npt
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.textpath import TextPath
@@ -20,8 +19,7 @@ from matplotlib.transforms import Affine2D
 from scipy import ndimage
 
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 DIGITS = tuple("0123456789")
 ALPHABETS = (

@@ -11,7 +11,6 @@ import logging
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -23,9 +22,10 @@ from unseen.datasets.letter_prints import DIGITS, FONTS, LETTERS, RECIPE, print_
 from unseen.datasets.record import ZeroShotDataset
 from unseen.files import atomic_file, cache_folder
 from unseen.semantics import ClassTable
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 logger = logging.getLogger(__name__)
+
 
 def load_letters_to_digits(*, cache: bool = True) -> ZeroShotDataset:
     """Load the embedded data set: printed letters are seen, handwritten digits are unseen.

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.files import check_size, reading
 from unseen.exceptions import DataError
+from unseen.files import check_size, reading
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 Index = npt.NDArray[np.intp]
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_array, read_container
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.datasets.splits import (
     PARTS,
     Index,
@@ -24,9 +23,10 @@ from unseen.datasets.splits import (
 )
 from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
+from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.semantics import ClassTable
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: Columns of a feature table that are names, not numbers.

@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_mat
 from unseen.datasets.benchmark_facts import standard_unseen
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
-from unseen.files import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import PARTS, Index, one_based, read_class_list, unseen_class_split
 from unseen.exceptions import DataError
+from unseen.files import DEFAULT_MAX_BYTES
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 SPLITS = "att_splits.mat"

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from unseen.experiments.plan import Cell, Plan, make_plan
+from unseen.experiments.result_store import Row, Store
 from unseen.experiments.run import run
 from unseen.experiments.specification import Experiment, Specification, paper_specification, read
-from unseen.experiments.result_store import Row, Store
 
 if TYPE_CHECKING:
     from unseen.experiments.result_page import write_report

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets import ZeroShotDataset
 from unseen.reporting.thumbnails import data_address, png_bytes
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 HARDEST_ROWS = 8
 THUMBNAIL_PIXELS = 96

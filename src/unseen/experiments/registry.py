@@ -16,10 +16,10 @@ import numpy as np
 import unseen
 from unseen import TASTE, FastTraining, inductive, transductive
 from unseen.datasets import ZeroShotDataset, load_dataset, simulate
-from unseen.files import cache_folder
 from unseen.datasets.simulator import SHAPES
 from unseen.exceptions import DataError
 from unseen.experiments.specification import derive_seed
+from unseen.files import cache_folder
 from unseen.transductive import BalancedSelection
 
 AUDIT, DISTANCE = "audit", "A-distance"

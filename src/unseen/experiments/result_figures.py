@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from unseen.experiments import paper
-from unseen.experiments.results import Results
 from unseen.experiments.result_store import Row
+from unseen.experiments.results import Results
 from unseen.reporting.figures import Figure, Line
 
 

@@ -13,7 +13,6 @@ from unseen.experiments import registry
 from unseen.experiments.result_store import Row
 from unseen.reporting.value_table import Value
 
-
 MEASURES: dict[str, Callable[[Row], float]] = {
     "accuracy": lambda r: 100 * r.accuracy,
     "seconds": lambda r: r.seconds,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unseen.experiments.specification import derive_seed
 from unseen.experiments.result_store import Row
+from unseen.experiments.specification import derive_seed
 
 DRAWS = 5000
 LEVEL = 0.05

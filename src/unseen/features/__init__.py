@@ -8,8 +8,8 @@
 from unseen.features.backbones import DEFAULT as DEFAULT_BACKBONE
 from unseen.features.backbones import Backbone, backbone, backbones, register_backbone
 from unseen.features.extraction import Broken, Extraction, Progress, extract
-from unseen.features.separation import Separation, separation
 from unseen.features.feature_store import FeatureStore
+from unseen.features.separation import Separation, separation
 from unseen.features.word_files import read_words
 from unseen.features.words import Words, describe, mix, words
 

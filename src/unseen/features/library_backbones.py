@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unseen.files import need, reading
 from unseen.exceptions import DataError
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, View
 from unseen.features.torch_backbone import TorchBackbone
+from unseen.files import need, reading
 
 _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unseen.files import need, reading
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
+from unseen.files import need, reading
 
 NAME = "efficientnet-lite0"
 VIEW = View(224, 224 / 256, "bicubic", (127.0,) * 3, (128.0,) * 3)

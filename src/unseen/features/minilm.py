@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf, softmax
 
-from unseen.files import need, reading
 from unseen.exceptions import DataError
+from unseen.files import need, reading
 
 Array = npt.NDArray[np.float32]
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.files import need, reading
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
-
-Array = npt.NDArray[Any]
+from unseen.files import need, reading
+from unseen.typing import Array
 
 
 class OnnxBackbone:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.files import need, reading
 from unseen.features.pictures import View
-
-Array = npt.NDArray[Any]
+from unseen.files import need, reading
+from unseen.typing import Array
 
 
 class TorchBackbone:

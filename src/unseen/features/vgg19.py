@@ -10,10 +10,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from unseen.files import need
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
+from unseen.files import need
 
 NAME = "vgg19-fc7"
 BLOCKS = (2, 2, 4, 4, 4)

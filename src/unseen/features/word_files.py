@@ -14,8 +14,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.files import reading
 from unseen.exceptions import DataError
+from unseen.files import reading
 
 Vector = npt.NDArray[np.float32]
 

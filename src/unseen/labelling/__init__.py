@@ -2,9 +2,9 @@
 
 from unseen.labelling.classes import Given, Recipe, from_names, make_table, read_classes
 from unseen.labelling.folders import Pictures, gather, read_names
+from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
 from unseen.labelling.photo_models import add_classes, load_model, predict, recipe_of, save_model
-from unseen.labelling.label_page import write_report
 from unseen.labelling.task import FLAGSHIP, Fitted, Task, fit, label, prepare
 
 __all__ = [

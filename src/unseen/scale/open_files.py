@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen.files import need
 from unseen.exceptions import DataError
-from unseen.numerics.chunks import OPENERS, Chunks
+from unseen.files import need
+from unseen.rows.chunks import OPENERS, Chunks
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
 

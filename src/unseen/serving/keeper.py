@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.files import atomic_file
 from unseen.exceptions import DataError
+from unseen.files import atomic_file
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.photo_models import add_classes, load_model, recipe_of
 from unseen.persistence.model_files import to_bytes
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 LONGEST_NAME = 200
 """Characters of a class name."""

@@ -7,12 +7,12 @@ import binascii
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-Array = npt.NDArray[Any]
+from unseen.typing import Array
+
 Body = TypeVar("Body", bound=BaseModel)
 
 LONGEST_DETAIL = 600

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from fastapi import FastAPI, HTTPException, Request, Response
 from pydantic import TypeAdapter
 from starlette.routing import Route
@@ -46,8 +45,7 @@ from unseen.serving.request_bodies import (
     refuse,
 )
 from unseen.serving.vision import Vision
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 logger = logging.getLogger(__name__)
 
@@ -267,4 +265,6 @@ def _prediction(answer: Answered) -> dict[str, Any]:
 
 async def _broken(request: Request, error: Exception) -> Response:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return json_response({"detail": "Something went wrong here; the log of the service says what."}, 500)
+    return json_response(
+        {"detail": "Something went wrong here; the log of the service says what."}, 500
+    )

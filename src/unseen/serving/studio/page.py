@@ -19,6 +19,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from unseen.features.words import readable
 from unseen.serving.studio import drawn
+from unseen.serving.studio.material import Material, embedded, photographs
 from unseen.serving.studio.outcomes import (
     OFFERED,
     Comparison,
@@ -30,7 +31,6 @@ from unseen.serving.studio.outcomes import (
     write_model,
     write_page,
 )
-from unseen.serving.studio.material import Material, embedded, photographs
 
 HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 EMBEDDED, FOLDER = "Printed letters → handwritten digits", "A folder of photographs"
