@@ -1,11 +1,24 @@
 """The errors that a user can meet. Each says what was wrong, where, and what to do."""
 
+from collections.abc import Sequence
+
 
 class DataError(ValueError):
     """A file or an array that cannot be used as it is.
 
     The message names the file, the place in it, what was found there, and the remedy.
+
+    Parameters
+    ----------
+    message : str
+    options : sequence of str
+        The parameters that the remedy is about, by their names in Python. The command line adds
+        its own names of them to the message.
     """
+
+    def __init__(self, message: str, *, options: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 class ModelFileError(DataError):

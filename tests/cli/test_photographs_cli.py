@@ -95,6 +95,21 @@ def test_label_as_json(run, photos):
     assert again["labels"] == told["labels"]
 
 
+@pytest.mark.parametrize("method", ["SelfPacedPrototypes", "TASTE", "SJE", "Fast-ASTE"])
+def test_command_line_and_studio_give_the_same_labels(run, photos, tmp_path, method):
+    """The same folders make the same labels.csv, byte by byte, for methods that draw at random too."""
+    from unseen.serving.studio.data_sources import photographs
+    from unseen.serving.studio.downloads import write_labels
+    from unseen.serving.studio.outcomes import learn
+
+    run("label", *photos, "--unlabelled", "new", "--method", method, "--out", "labels.csv")
+    data = photographs(
+        tmp_path / "seen", tmp_path / "new", tmp_path / "classes.csv", backbone="colours"
+    )
+    written = write_labels(learn(data, method), tmp_path / "studio")
+    assert written.read_bytes() == (tmp_path / "labels.csv").read_bytes()
+
+
 def test_a_trial(run, photos, tmp_path):
     write_pictures(tmp_path / "seen", NOBODY_LABELLED)
     (tmp_path / "held.txt").write_text("\n".join(NOBODY_LABELLED))
@@ -186,6 +201,25 @@ def test_what_is_wrong_is_one_line(run, photos, tmp_path):
     assert "is no model file that can be used" in failure(run, "predict", "m", "new")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--unlabelled", "new", "--candidates", "mauve"], "See --candidates."),
+        (["--unlabelled", "new", "--hold-out", "red"], "See --unlabelled and --hold-out."),
+    ],
+)
+def test_the_command_line_names_the_option_of_an_error(
+    run, photos, monkeypatch, capsys, arguments, said
+):
+    """The library names no option; the command adds it."""
+    assert "--" not in failure(run, "label", *photos, *arguments)
+    monkeypatch.setattr("sys.argv", ["unseen", "label", *photos, *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_model_goes_with_its_backbone(run, photos, monkeypatch):
     run("fit", *photos, "--out", "m")
     with monkeypatch.context() as patch:
@@ -251,8 +285,9 @@ def test_the_command_leaves_with_2_and_says_one_line(tmp_path):
 def test_the_report_says_where_class_shares_come_from(even, said):
     review = None if even is None else SimpleNamespace(even=even)
     pictures = SimpleNamespace(seen=["a"], seen_classes=["b"])
-    task = SimpleNamespace(
-        recipe=SimpleNamespace(attributes=["c"], words=None, backbone="d"), pictures=pictures
-    )
-    fitted = SimpleNamespace(model=SimpleNamespace(review_=review), pool=["e"])
-    assert _facts(task, fitted, "colours", "Method")["method"] == f"Method{said}"
+    recipe = SimpleNamespace(attributes=["c"], words=None)
+    preparation = SimpleNamespace(recipe=recipe, pictures=pictures)
+    data = SimpleNamespace(pool=["e"], features="colours")
+    task = SimpleNamespace(data=data, method="Method")
+    fitted = SimpleNamespace(model=SimpleNamespace(review_=review), task=task)
+    assert _facts(preparation, fitted)["method"] == f"Method{said}"

@@ -12,11 +12,12 @@ from pictures import COLOURS, NOBODY_LABELLED, Colours, picture, write_attribute
 from unseen import DataError
 from unseen.features import FeatureStore
 from unseen.labelling import (
-    FLAGSHIP,
+    UNUSED_DESCRIPTIONS,
+    Task,
+    extract,
     fit,
     from_names,
     gather,
-    label,
     make_table,
     prepare,
     read_classes,
@@ -42,14 +43,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def done(folder):
-    task = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
-    fitted = fit(task, Colours(), None)
-    return task, fitted, label(task, fitted)
+def data(folder):
+    prepared = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
+    return extract(prepared, Colours(), None)
+
+
+@pytest.fixture(scope="module")
+def done(data):
+    fitted = fit(Task(data))
+    return fitted, fitted.labels()
 
 
 def test_photographs_get_the_label_of_a_class_nobody_labelled(done):
-    _, _, labels = done
+    _, labels = done
     assert sorted(labels.candidates) == sorted(NOBODY_LABELLED)
     right = [a.image.startswith(a.label) for a in labels.answers]
     assert len(right) == 18
@@ -57,7 +63,7 @@ def test_photographs_get_the_label_of_a_class_nobody_labelled(done):
 
 
 def test_the_least_sure_come_first(done, tmp_path):
-    _, _, labels = done
+    _, labels = done
     labels.write(tmp_path / "labels.csv")
     with (tmp_path / "labels.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -69,29 +75,27 @@ def test_the_least_sure_come_first(done, tmp_path):
 
 
 def test_rounds_are_those_of_the_model(done):
-    _, fitted, labels = done
+    fitted, labels = done
     of_model = fitted.model.labelled_round_[len(fitted.model.labelled_round_) - 18 :]
     by_image = {a.image: a.round for a in labels.answers}
-    for path, number in zip(fitted.pool_paths, of_model, strict=True):
+    for path, number in zip(fitted.task.data.paths, of_model, strict=True):
         assert by_image[path.name] == (int(number) if number > 0 else None)
 
 
-def test_a_method_without_rounds_leaves_them_empty(folder):
-    task = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
-    labels = label(task, fit(task, Colours(), None, "ESZSL"))
+def test_a_method_without_rounds_leaves_them_empty(data):
+    labels = fit(Task(data, "ESZSL")).labels()
     assert {a.round for a in labels.answers} == {None}
 
 
 def test_a_trial_says_how_many_are_right_and_hides_the_labels(folder):
     """The truth of the held-out classes, shuffled, changes the score and not one answer."""
     names = ",".join(NOBODY_LABELLED)
-    task = prepare(folder / "all", held_out=names, classes=folder / "classes.csv")
-    labels = label(task, fit(task, Colours(), None))
+    prepared = prepare(folder / "all", held_out=names, classes=folder / "classes.csv")
+    data = extract(prepared, Colours(), None)
+    labels = fit(Task(data)).labels()
     assert labels.accuracy > 0.9
     assert labels.by_class.keys() == set(NOBODY_LABELLED)
-    wrong = replace(task.pictures, truth=tuple(reversed(task.pictures.truth)))
-    other = replace(task, pictures=wrong)
-    again = label(other, fit(other, Colours(), None))
+    again = fit(Task(replace(data, truth=data.truth[::-1]))).labels()
     assert again.accuracy < labels.accuracy
     assert [(a.image, a.label, a.confidence) for a in again.answers] == [
         (a.image, a.label, a.confidence) for a in labels.answers
@@ -103,23 +107,23 @@ def test_broken_photographs_are_left_out_and_never_fatal(folder, tmp_path):
     write_pictures(tmp_path / "new", NOBODY_LABELLED)
     (tmp_path / "seen" / "red" / "00.png").write_bytes(b"")
     (tmp_path / "new" / "orange" / "00.png").write_bytes(b"no picture")
-    task = prepare(tmp_path / "seen", unlabelled=tmp_path / "new", classes=folder / "classes.csv")
-    fitted = fit(task, Colours(), None)
-    labels = label(task, fitted)
-    assert {b.path.parent.name for b in fitted.broken} == {"red", "orange"}
+    prepared = prepare(tmp_path / "seen", unlabelled=tmp_path / "new", classes=folder / "classes.csv")
+    data = extract(prepared, Colours(), None)
+    labels = fit(Task(data)).labels()
+    assert {b.path.parent.name for b in data.broken} == {"red", "orange"}
     assert len(labels.answers) == 17
     assert np.mean([a.image.startswith(a.label) for a in labels.answers]) > 0.9
     for path in (tmp_path / "seen" / "red").iterdir():
         path.write_bytes(b"")
     with pytest.raises(DataError, match="No picture of the class 'red' can be read"):
-        fit(task, Colours(), None)
+        extract(prepared, Colours(), None)
 
 
 def test_features_are_kept_for_the_next_time(folder, tmp_path):
-    task = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
+    prepared = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
     with FeatureStore(tmp_path) as store:
-        assert fit(task, Colours(), store, "ESZSL").computed == 66
-        assert fit(task, Colours(), store, FLAGSHIP).reused == 66
+        assert extract(prepared, Colours(), store).computed == 66
+        assert extract(prepared, Colours(), store).reused == 66
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     given = read_classes(tmp_path / "c.csv")
     table, _, notes = make_table(given)
     assert table.vectors.shape == (2, 1)
-    assert "add --words" in notes[0]
+    assert notes == [UNUSED_DESCRIPTIONS]
     table, recipe, _ = make_table(given, "minilm", 0.25)
     assert table.vectors.shape == (2, 3)
     np.testing.assert_allclose(np.linalg.norm(table.vectors, axis=1), 1)
@@ -241,7 +245,7 @@ def test_a_table_that_cannot_be_used_is_named(tmp_path, text, message):
 
 
 def test_the_report_stands_alone_and_escapes(done, tmp_path):
-    _, _, labels = done
+    _, labels = done
     write_report(
         tmp_path / "r.html", labels, {"method": "<b>x</b>"}, ["mind & this"], [("a<b>.jpg", "broken")]
     )

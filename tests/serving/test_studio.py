@@ -12,29 +12,23 @@ import unseen
 from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
 from toys import make_toy
 from unseen.exceptions import DataError
+from unseen.labelling import PoolData
 from unseen.semantics import ClassTable
-from unseen.serving.studio import drawn
-from unseen.serving.studio.material import Material, embedded, photographs
-from unseen.serving.studio.outcomes import (
-    OFFERED,
-    Snapshot,
-    compare,
-    learn,
-    write_labels,
-    write_model,
-    write_page,
-)
+from unseen.serving.studio import pool_html
+from unseen.serving.studio.data_sources import embedded, photographs
+from unseen.serving.studio.downloads import write_labels, write_model, write_page
+from unseen.serving.studio.outcomes import OFFERED, Snapshot, compare, learn
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory):
+def data(tmp_path_factory):
     """The toy, with a name for the picture of each row; there is no picture."""
     toy = make_toy()
     root = tmp_path_factory.mktemp("toy")
     truth = [str(label) for label in toy.y[toy.unseen]]
-    return Material(
+    return PoolData(
         "toy",
         "20 numbers",
         toy.X[toy.train],
@@ -49,31 +43,31 @@ def material(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", OFFERED)
-def test_every_method_learns_and_continues_from_corrections(material, name):
+def test_every_method_learns_and_continues_from_corrections(data, name):
     rounds = []
-    first = learn(material, name, on_round=lambda snapshot, classes: rounds.append(snapshot))
+    first = learn(data, name, on_round=rounds.append)
     assert rounds == first.history
     assert rounds or name not in TELL_ROUNDS
-    truth = np.array(material.truth)
-    given = {row: material.candidates[(row + 1) % 4] for row in (0, 40, 80)}
-    again = learn(material, name, given, first)
+    truth = np.array(data.truth)
+    given = {row: data.candidates[(row + 1) % 4] for row in (0, 40, 80)}
+    again = learn(data, name, given, first)
     found = np.array(again.classes)[again.result.labels]
     assert {row: found[row] for row in given} == given
     assert all(again.result.confidence[row] == 1 for row in given)
     rest = np.setdiff1d(np.arange(len(truth)), list(given))
     before = np.array(first.classes)[first.result.labels]
-    if first.rounds is not None:  # the others learn from the pool for the first time now
+    if first.fitted.rounds is not None:  # the others learn from the pool for the first time now
         assert (found[rest] == before[rest]).mean() > 0.9, "three labels do not upset the others"
-    assert again.accuracy(material) == pytest.approx(
-        np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in material.candidates])
+    assert again.fitted.accuracy() == pytest.approx(
+        np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in data.candidates])
     )
 
 
-def test_no_label_of_the_pool_reaches_a_fit(material):
+def test_no_label_of_the_pool_reaches_a_fit(data):
     """The truth may say anything: labels do not change."""
-    lies = Material(**{**vars(material), "truth": material.truth[::-1]})
+    lies = PoolData(**{**vars(data), "truth": data.truth[::-1]})
     for name in OFFERED[:2]:
-        one, other = learn(material, name), learn(lies, name)
+        one, other = learn(data, name), learn(lies, name)
         np.testing.assert_array_equal(one.result.probabilities, other.result.probabilities)
 
 
@@ -88,10 +82,10 @@ def test_snapshots_tell_who_joined():
 def test_rounds_are_kept_as_a_table():
     first = Snapshot.after(None, 0, np.array([[0.9, 0.1], [0.45, 0.55], [0.6, 0.4], [0.4, 0.4]]))
     second = Snapshot.after(first, 1, np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.4]]))
-    going = drawn.rounds_html([first], None, 4, 0, 0)
+    going = pool_html.rounds_html([first], None, 4, 0, 0)
     assert "<caption>Round by round</caption>" in going
     assert re.findall(r'aria-current="true" aria-label="([^"]*)"', going) == ["start"]
-    done = drawn.rounds_html([first, second], second, 4, None, 2)
+    done = pool_html.rounds_html([first, second], second, 4, None, 2)
     assert "<caption>Round by round, with 2 labels of yours</caption>" in done
     assert re.findall(r'aria-label="([^"]*)"', done) == ["start", "round 1", "result"]
     assert re.findall(r'aria-current="true" aria-label="([^"]*)"', done) == ["result"]
@@ -102,11 +96,11 @@ def test_rounds_are_kept_as_a_table():
         "classes": ["2", "2", "2"],
         "sure": ["61%", "70%", "70%"],
     }
-    assert drawn.rounds_html([], second, 4, None, 0) == "", "a method without rounds has no table"
+    assert pool_html.rounds_html([], second, 4, None, 0) == "", "a method without rounds has no table"
 
 
-def test_comparison_puts_sure_differences_first(material):
-    one, other = learn(material, "SelfPacedPrototypes"), learn(material, "ESZSL")
+def test_comparison_puts_sure_differences_first(data):
+    one, other = learn(data, "SelfPacedPrototypes"), learn(data, "ESZSL")
     found = compare(one, other)
     differ = one.result.labels != other.result.labels
     assert found.agreement == pytest.approx(1 - differ.mean())
@@ -115,25 +109,25 @@ def test_comparison_puts_sure_differences_first(material):
     assert (np.diff(sure) <= 0).all()
 
 
-def test_downloads(material, tmp_path):
-    outcome = learn(material, "TASTE").with_labels({5: material.candidates[0]})
-    with write_labels(outcome, material, tmp_path).open(newline="", encoding="utf-8") as file:
+def test_downloads(data, tmp_path):
+    outcome = learn(data, "TASTE").with_labels({5: data.candidates[0]})
+    with write_labels(outcome, tmp_path).open(newline="", encoding="utf-8") as file:
         rows = {row["image"]: row for row in csv.DictReader(file)}
-    assert len(rows) == len(material.pool)
-    assert (rows["5.png"]["label"], rows["5.png"]["confidence"]) == (material.candidates[0], "1.0000")
-    model = unseen.load(write_model(outcome, material, tmp_path))
-    assert model.classes_.tolist() == material.candidates
-    page = write_page(outcome, material, tmp_path).read_text(encoding="utf-8")
+    assert len(rows) == len(data.pool)
+    assert (rows["5.png"]["label"], rows["5.png"]["confidence"]) == (data.candidates[0], "1.0000")
+    model = unseen.load(write_model(outcome, tmp_path))
+    assert model.classes_.tolist() == data.candidates
+    page = write_page(outcome, tmp_path).read_text(encoding="utf-8")
     assert "corrected by hand" in page
 
 
-def test_names_are_escaped_on_the_page(material):
-    names = ['<b onclick="x">', *material.candidates[1:]]
-    snapshot = Snapshot.after(None, 0, np.eye(4)[np.arange(len(material.pool)) % 4])
-    html = drawn.classes_html(material, snapshot, names, {0: names[0]}, frozenset(), True)
+def test_names_are_escaped_on_the_page(data):
+    names = ['<b onclick="x">', *data.candidates[1:]]
+    snapshot = Snapshot.after(None, 0, np.eye(4)[np.arange(len(data.pool)) % 4])
+    html = pool_html.classes_html("key", snapshot, names, {0: names[0]}, frozenset(), True)
     assert "<b " not in html
     assert html.count('class="tile yours"') == 1
-    assert html.count("data-row=") == 4 * drawn.TILES
+    assert html.count("data-row=") == 4 * pool_html.CLOSED_CLASS_TILES
 
 
 def test_embedded_data(tmp_path):
@@ -162,10 +156,10 @@ def test_photographs_in_folders(tmp_path, monkeypatch):
     assert sorted(data.candidates) == sorted(NOBODY_LABELLED)
     assert data.truth == []
     outcome = learn(data, "ESZSL")
-    assert outcome.accuracy(data) is None
-    rows = outcome.labels(data).answers
+    assert outcome.fitted.accuracy() is None
+    rows = outcome.fitted.labels().answers
     assert np.mean([row.image.startswith(row.label) for row in rows]) > 0.6
-    assert unseen.load(write_model(outcome, data, tmp_path)).origin_["backbone"] == "colours"
+    assert unseen.load(write_model(outcome, tmp_path)).origin_["backbone"] == "colours"
     trial = photographs(tmp_path / "seen", None, table, held_out="red,blue", backbone="colours")
     assert sorted(set(trial.truth)) == ["blue", "red"]
     with pytest.raises(DataError, match="no such folder"):

@@ -22,16 +22,16 @@ STUDIO = ["studio", "--no-open", "--port", "0", "--pace", "0.05"]
 HELD = 3
 GATED = """
 import pathlib, time
-from unseen.serving.studio import page
+from unseen.serving.studio import desk
 
-def gated(material, name, corrections, before, on_round):
-    def wait(snapshot, classes):
-        on_round(snapshot, classes)
+def gated(data, name, corrections, before, on_round):
+    def wait(snapshot):
+        on_round(snapshot)
         while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
             time.sleep(0.02)
-    return learn(material, name, corrections, before, wait)
+    return learn(data, name, corrections, before, wait)
 
-learn, page.learn = page.learn, gated
+learn, desk.learn = desk.learn, gated
 """
 
 

@@ -7,8 +7,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 import unseen
 from unseen.cli import (
@@ -19,6 +17,7 @@ from unseen.cli import (
     photo_commands,
     serve_commands,
 )
+from unseen.cli.output import print_error
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
@@ -84,5 +83,5 @@ def main() -> None:
     except (ValueError, OSError) as error:  # DataError is a ValueError
         if os.environ.get("UNSEEN_DEBUG", "0") not in ("", "0"):
             raise
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        print_error(error)
         sys.exit(2)

@@ -19,6 +19,7 @@ from rich.table import Table as RichTable
 from unseen.exceptions import DataError
 
 STORE = "results.sqlite"
+RERUN_COMMAND = "unseen bench --cell"
 
 Out = Annotated[Path, typer.Option(help="The folder of the store, the tables and the report.")]
 DATA_HELP = "A folder with data sets, looked in before UNSEEN_DATA and the user's cache."
@@ -61,7 +62,9 @@ def bench(
             progress = run(
                 plan, store, jobs=jobs or os.cpu_count() or 1, retry=retry, on_progress=shown
             )
-        written = write_report(store, out, plan.keys, f"Zero-shot learning: {wanted.name}")
+        written = write_report(
+            store, out, plan.keys, f"Zero-shot learning: {wanted.name}", RERUN_COMMAND
+        )
         rows = store.rows(plan.keys)
     told = _told(plan, progress, rows, written)
     if as_json:
@@ -80,7 +83,7 @@ def report(
     if not (out / STORE).is_file():
         raise DataError(f"{out / STORE}: no such store. Run unseen bench --out {out} first.")
     with Store(out / STORE) as store:
-        written = write_report(store, out)
+        written = write_report(store, out, rerun_command=RERUN_COMMAND)
     if as_json:
         typer.echo(json.dumps({"files": [str(path) for path in written]}, indent=1))
         return

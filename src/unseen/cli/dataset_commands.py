@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
+from unseen.cli.options import AsJson
+from unseen.cli.output import print_error, print_json
 from unseen.datasets.auditor import AuditReport
 from unseen.datasets.auditor import audit as run_audit
 from unseen.datasets.conversion import LAYOUTS, detect_layout, load_dataset
@@ -52,7 +53,6 @@ Option = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", help="NAME=VALUE, any other option of the layout's loader."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def _faults() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        print_error(error)
         raise typer.Exit(2) from None
 
 
@@ -90,15 +90,11 @@ def _options(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
-
-
 @app.command("list", epilog="Example: unseen datasets list")
 def list_(as_json: AsJson = False) -> None:
     """List the public archives that fetch knows, and the shapes that simulate imitates."""
     if as_json:
-        _print_json({"fetch": [vars(a) for a in ARCHIVES.values()], "simulate": list(SHAPES)})
+        print_json({"fetch": [vars(a) for a in ARCHIVES.values()], "simulate": list(SHAPES)})
         return
     table = Table(title="unseen datasets fetch NAME", title_justify="left")
     for column in ("name", "what", "SHA-256"):
@@ -155,7 +151,7 @@ def info(
         found = layout or detect_layout(path)
     facts = {"layout": found, **_facts(dataset)}
     if as_json:
-        _print_json(facts)
+        print_json(facts)
         return
     table = Table(title=escape(dataset.name), title_justify="left", show_header=False)
     for key, value in facts.items():
@@ -196,7 +192,7 @@ def audit(
     with _faults():
         report = run_audit(path, **_options(layout, features, split, unseen, semantics, option))
     if as_json:
-        _print_json(report.to_dict())
+        print_json(report.to_dict())
     else:
         _print_report(report, Console(), counts)
     if report.errors:

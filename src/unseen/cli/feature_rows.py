@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from unseen.cli import shown
+from unseen.cli import output
 from unseen.exceptions import DataError
 
 Labels = Annotated[
@@ -65,7 +65,7 @@ def fit_rows(
     classes: Path | None,
     candidates: str,
     method: str,
-    seed: int | None,
+    seed: int,
     scheduler: str,
     out: Path,
     as_json: bool,
@@ -85,7 +85,7 @@ def fit_rows(
         y = _opened(labels, column=column if _is_parquet(labels) else None)
         names = [_like(y.dtype, str(name), classes) for name in table.classes.tolist()]
         semantics = dict(zip(names, table.vectors, strict=True))
-        model = configured(method, semantics, 0 if seed is None else seed)
+        model = configured(method, semantics, seed)
         if candidates:
             wanted: Any = candidates
             if candidates not in ("unseen", "seen", "all"):
@@ -93,7 +93,7 @@ def fit_rows(
             model.set_params(candidates=wanted)
         model.fit(X, y)
         save(bare(model), out)  # without a label for every row: predict gives them
-    told = {
+    summary = {
         "command": "unseen fit",
         "out": str(out),
         "bytes": out.stat().st_size,
@@ -104,9 +104,9 @@ def fit_rows(
         "notes": notes,
     }
     if as_json:
-        shown.print_json(told)
+        output.print_json(summary)
         return
-    shown.print_notes(notes)
+    output.print_notes(notes)
     typer.echo(
         f"wrote {out}: {method} on {X.shape[0]:,} rows of {len(model.seen_classes_)} seen classes, "
         f"answers among {len(model.classes_)}"
@@ -130,9 +130,9 @@ def predict_rows(
     with _engine(scheduler):
         X = _opened(rows)
         counts = write_labels(out, fitted.predict(X))
-    told = {"command": "unseen predict", "out": str(out), "rows": X.shape[0], "counts": counts}
+    summary = {"command": "unseen predict", "out": str(out), "rows": X.shape[0], "counts": counts}
     if as_json:
-        shown.print_json(told)
+        output.print_json(summary)
     else:
         typer.echo(f"wrote {out}: {X.shape[0]:,} labels among {len(fitted.classes_)} classes")
 

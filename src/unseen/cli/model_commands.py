@@ -8,30 +8,31 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from unseen.cli import rows, shown
+from unseen.cli import feature_rows, options, output
+from unseen.cli.photo_commands import fit_json, fit_photographs
 from unseen.exceptions import DataError
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
 
 
 def fit(
-    seen: shown.Seen,
+    seen: options.Seen,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.safetensors"),
-    unlabelled: shown.Unlabelled = None,
-    classes: shown.Classes = None,
-    words: shown.Words = "",
-    word_weight: shown.WordWeight = 0.5,
-    candidates: shown.Candidates = "",
-    method: shown.Method = "SelfPacedPrototypes",
-    backbone: shown.BackboneName = "efficientnet-lite0",
-    weights: shown.Weights = None,
-    cache: shown.Cache = None,
-    seed: shown.Seed = None,
-    labels: rows.Labels = None,
-    label_column: rows.LabelColumn = "label",
-    scheduler: rows.Scheduler = "",
-    strict: shown.Strict = False,
-    as_json: shown.AsJson = False,
+    unlabelled: options.Unlabelled = None,
+    classes: options.Classes = None,
+    words: options.Words = "",
+    word_weight: options.WordWeight = 0.5,
+    candidates: options.Candidates = "",
+    method: options.Method = "SelfPacedPrototypes",
+    backbone: options.BackboneName = "efficientnet-lite0",
+    weights: options.Weights = None,
+    cache: options.Cache = None,
+    seed: options.Seed = 0,
+    labels: feature_rows.Labels = None,
+    label_column: feature_rows.LabelColumn = "label",
+    scheduler: feature_rows.Scheduler = "",
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Learn from labelled photographs and descriptions of all classes; keep the model in a file.
 
@@ -44,13 +45,13 @@ def fit(
     """
     from unseen import labelling
 
-    if rows.are_rows(seen):
-        rows.fit_rows(
+    if feature_rows.are_rows(seen):
+        feature_rows.fit_rows(
             seen, labels, label_column, classes, candidates, method, seed, scheduler, out, as_json
         )
         return
-    rows.refuse(scheduler, seen, labels)
-    task = labelling.prepare(
+    feature_rows.refuse(scheduler, seen, labels)
+    preparation = labelling.prepare(
         seen,
         unlabelled=unlabelled,
         classes=classes,
@@ -58,32 +59,26 @@ def fit(
         weight=word_weight,
         candidates=candidates,
     )
-    fitted, network = shown.learned(task, backbone, weights, cache, method, seed, quiet=as_json)
-    labelling.save_model(out, task, fitted, network)
-    told = {
-        "command": "unseen fit",
-        "out": str(out),
-        "bytes": out.stat().st_size,
-        "method": method,
-        "backbone": network.name,
-        "features": {"computed": fitted.computed, "reused": fitted.reused},
-        "seen_classes": task.pictures.seen_classes,
-        "candidates": task.candidates,
-        "semantics": shown.separation_json(task.separation),
-        "notes": [*task.notes, *fitted.notes],
-        "skipped": shown.skipped_of(fitted.broken),
-    }
+    fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
+    labelling.save_model(out, fitted)
+    broken = fitted.task.data.broken
     if as_json:
-        shown.print_json(told)
-    else:
-        shown.print_skipped(fitted.broken)
-        shown.print_notes(fitted.notes)
-        typer.echo(
-            f"wrote {out}: {method} on {len(task.pictures.seen_classes)} seen classes, answers among "
-            f"{len(task.candidates)}"
+        output.print_json(
+            {
+                **fit_json("unseen fit", out, preparation, fitted),
+                "bytes": out.stat().st_size,
+                "candidates": preparation.candidates,
+            }
         )
-    if strict and fitted.broken:
-        raise typer.Exit(shown.SKIPPED)
+    else:
+        output.print_skipped(broken)
+        output.print_notes(fitted.notes)
+        typer.echo(
+            f"wrote {out}: {method} on {len(preparation.pictures.seen_classes)} seen classes, answers "
+            f"among {len(preparation.candidates)}"
+        )
+    if strict and broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
 def predict(
@@ -106,11 +101,11 @@ def predict(
     backbone: Annotated[
         str, typer.Option(help="By default the one the model was fitted with.", show_default=False)
     ] = "",
-    weights: shown.Weights = None,
-    cache: shown.Cache = None,
-    scheduler: rows.Scheduler = "",
-    strict: shown.Strict = False,
-    as_json: shown.AsJson = False,
+    weights: options.Weights = None,
+    cache: options.Cache = None,
+    scheduler: feature_rows.Scheduler = "",
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Label photographs with a model from a file; nothing is trained.
 
@@ -119,10 +114,10 @@ def predict(
     """
     from unseen import features, labelling
 
-    if rows.are_rows(folder):
-        rows.predict_rows(model, folder, candidates, scheduler, out, as_json)
+    if feature_rows.are_rows(folder):
+        feature_rows.predict_rows(model, folder, candidates, scheduler, out, as_json)
         return
-    rows.refuse(scheduler, folder)
+    feature_rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
     name = backbone or origin.get("backbone", "")
     if not name:
@@ -131,32 +126,32 @@ def predict(
             "unseen fit. Name it: --backbone."
         )
     network = features.backbone(name, weights)
-    with features.FeatureStore(cache) as store, shown.extracting() as on_progress:
-        labels, found = labelling.predict(
+    with features.FeatureStore(cache) as store, output.extracting() as on_progress:
+        labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress
         )
     labels.write(out)
     if report is not None:
         facts = {"model": str(model), "features": network.name, "method": type(fitted).__name__}
-        skipped = [(str(b.path), b.reason) for b in found.broken]
+        skipped = [(str(b.path), b.reason) for b in extraction.broken]
         labelling.write_report(report, labels, facts, [], skipped)
     if as_json:
-        shown.print_json(
+        output.print_json(
             {
                 "command": "unseen predict",
                 "out": str(out),
                 "report": None if report is None else str(report),
-                "features": {"computed": found.computed, "reused": found.reused},
-                "skipped": shown.skipped_of(found.broken),
-                **shown.labels_json(labels),
+                "features": {"computed": extraction.computed, "reused": extraction.reused},
+                "skipped": output.skipped_of(extraction.broken),
+                **output.labels_json(labels),
             }
         )
     else:
-        shown.print_skipped(found.broken)
-        Console().print(shown.labels_table(labels))
+        output.print_skipped(extraction.broken)
+        Console().print(output.labels_table(labels))
         typer.echo(f"wrote {out}: {len(labels.answers)} photographs, {len(labels.unsure)} unsure")
-    if strict and found.broken:
-        raise typer.Exit(shown.SKIPPED)
+    if strict and extraction.broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
 def add_class(
@@ -177,7 +172,7 @@ def add_class(
         Path | None,
         typer.Option(help="Another file to write; by default MODEL itself.", show_default=False),
     ] = None,
-    as_json: shown.AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Make a model know more classes, without training and without photographs of them."""
     from unseen import labelling
@@ -188,8 +183,8 @@ def add_class(
     fitted, origin = labelling.load_model(model)
     recipe = labelling.recipe_of(fitted, origin, model)
     if classes is None:
-        told = {name: description} if description else None
-        given = labelling.from_names([name], "--name", told)
+        descriptions = {name: description} if description else None
+        given = labelling.from_names([name], "--name", descriptions)
     else:
         given = labelling.read_classes(classes)
     added = labelling.add_classes(fitted, recipe, given, model)
@@ -197,7 +192,7 @@ def add_class(
     save(fitted, target)
     answers = [str(c) for c in fitted.classes_.tolist()]
     if as_json:
-        shown.print_json(
+        output.print_json(
             {"command": "unseen add-class", "out": str(target), "added": added, "candidates": answers}
         )
         return

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
-from unseen.cli import shown
+from unseen.cli import options, output
 from unseen.exceptions import DataError
+
+if TYPE_CHECKING:
+    from unseen.labelling import Fitted, Labels, Preparation
 from unseen.files import atomic_file
 
 
 def label(
-    seen: shown.Seen,
-    unlabelled: shown.Unlabelled = None,
-    classes: shown.Classes = None,
+    seen: options.Seen,
+    unlabelled: options.Unlabelled = None,
+    classes: options.Classes = None,
     out: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("labels.csv"),
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with thumbnails.", show_default=False)
     ] = None,
-    words: shown.Words = "",
-    word_weight: shown.WordWeight = 0.5,
-    candidates: shown.Candidates = "",
+    words: options.Words = "",
+    word_weight: options.WordWeight = 0.5,
+    candidates: options.Candidates = "",
     hold_out: Annotated[
         str,
         typer.Option(
@@ -33,13 +36,13 @@ def label(
             show_default=False,
         ),
     ] = "",
-    method: shown.Method = "SelfPacedPrototypes",
-    backbone: shown.BackboneName = "efficientnet-lite0",
-    weights: shown.Weights = None,
-    cache: shown.Cache = None,
-    seed: shown.Seed = None,
-    strict: shown.Strict = False,
-    as_json: shown.AsJson = False,
+    method: options.Method = "SelfPacedPrototypes",
+    backbone: options.BackboneName = "efficientnet-lite0",
+    weights: options.Weights = None,
+    cache: options.Cache = None,
+    seed: options.Seed = 0,
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Label photographs of classes that nobody has labelled.
 
@@ -51,7 +54,7 @@ def label(
 
     if unlabelled is None and not hold_out:
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")
-    task = labelling.prepare(
+    preparation = labelling.prepare(
         seen,
         unlabelled=unlabelled,
         held_out=hold_out,
@@ -60,38 +63,81 @@ def label(
         weight=word_weight,
         candidates=candidates,
     )
-    fitted, network = shown.learned(task, backbone, weights, cache, method, seed, quiet=as_json)
-    labels = labelling.label(task, fitted)
+    fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
+    labels = fitted.labels()
     labels.write(out)
     if report is not None:
         labelling.write_report(
             report,
             labels,
-            _facts(task, fitted, network.name, method),
-            [*task.notes, *fitted.notes],
-            [(str(b.path), b.reason) for b in fitted.broken],
-            task.separation,
+            _facts(preparation, fitted),
+            [*preparation.notes, *fitted.notes],
+            fitted.task.data.skipped,
+            preparation.separation,
         )
-    told = _told(task, fitted, labels, network, method, out, report)
     if as_json:
-        shown.print_json(told)
+        output.print_json(
+            {
+                **fit_json("unseen label", out, preparation, fitted),
+                "report": None if report is None else str(report),
+                "words": preparation.recipe.words,
+                **output.labels_json(labels),
+            }
+        )
     else:
         _print(labels, fitted, out, report)
-    if strict and fitted.broken:
-        raise typer.Exit(shown.SKIPPED)
+    if strict and fitted.task.data.broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
-def _facts(task: Any, fitted: Any, backbone: str, method: str) -> dict[str, str]:
-    recipe = task.recipe
-    known = [f"{len(recipe.attributes)} attributes"] * bool(recipe.attributes)
-    known += [f"words by {recipe.words}"] * bool(recipe.words)
-    seen = len(task.pictures.seen_classes)
+def fit_photographs(
+    preparation: Preparation,
+    backbone: str,
+    weights: Path | None,
+    cache: Path | None,
+    method: str,
+    seed: int,
+    quiet: bool,
+) -> Fitted:
+    """Say how well the descriptions separate the classes, extract features, and fit."""
+    from unseen import features, labelling
+
+    if not quiet:
+        output.print_separation(preparation.separation)
+        output.print_notes(preparation.notes)
+    network = features.backbone(backbone, weights)
+    with features.FeatureStore(cache) as store, output.extracting("learning") as on_progress:
+        data = labelling.extract(preparation, network, store, on_progress)
+        return labelling.fit(labelling.Task(data, method, seed))
+
+
+def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> dict[str, Any]:
+    """Return what ``unseen label`` and ``unseen fit`` both say of a fit, as plain data."""
+    data = fitted.task.data
+    return {
+        "command": command,
+        "out": str(out),
+        "method": fitted.task.method,
+        "backbone": data.features,
+        "features": {"computed": data.computed, "reused": data.reused},
+        "seen_classes": preparation.pictures.seen_classes,
+        "semantics": output.separation_json(preparation.separation),
+        "notes": [*preparation.notes, *fitted.notes],
+        "skipped": output.skipped_of(data.broken),
+    }
+
+
+def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
+    recipe, data = preparation.recipe, fitted.task.data
+    described = [f"{len(recipe.attributes)} attributes"] * bool(recipe.attributes)
+    described += [f"words by {recipe.words}"] * bool(recipe.words)
+    seen_classes = len(preparation.pictures.seen_classes)
     facts = {
-        "learned from": f"{len(task.pictures.seen)} photographs of {seen} seen classes, "
-        f"and {len(fitted.pool)} without a label",
-        "described by": " and ".join(known),
-        "features": backbone,
-        "method": method,
+        "learned from": f"{len(preparation.pictures.seen)} photographs of {seen_classes} seen classes, "
+        f"and {len(data.pool)} without a label",
+        "described by": " and ".join(described),
+        "features": data.features,
+        "method": fitted.task.method,
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
@@ -100,30 +146,11 @@ def _facts(task: Any, fitted: Any, backbone: str, method: str) -> dict[str, str]
     return facts
 
 
-def _told(
-    task: Any, fitted: Any, labels: Any, network: Any, method: str, out: Path, report: Path | None
-) -> dict[str, Any]:
-    return {
-        "command": "unseen label",
-        "out": str(out),
-        "report": None if report is None else str(report),
-        "method": method,
-        "backbone": network.name,
-        "features": {"computed": fitted.computed, "reused": fitted.reused},
-        "seen_classes": task.pictures.seen_classes,
-        "words": task.recipe.words,
-        "semantics": shown.separation_json(task.separation),
-        "notes": [*task.notes, *fitted.notes],
-        "skipped": shown.skipped_of(fitted.broken),
-        **shown.labels_json(labels),
-    }
-
-
-def _print(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
+def _print(labels: Labels, fitted: Fitted, out: Path, report: Path | None) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    shown.print_skipped(fitted.broken)
-    shown.print_notes(fitted.notes)
-    console.print(shown.labels_table(labels))
+    output.print_skipped(fitted.task.data.broken)
+    output.print_notes(fitted.notes)
+    console.print(output.labels_table(labels))
     if labels.accuracy is not None:
         chance = 1 / len(labels.candidates)
         console.print(
@@ -138,12 +165,12 @@ def _print(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
 def extract(
     folder: Annotated[Path, typer.Argument(help="A folder of photographs, in sub-folders or not.")],
     out: Annotated[Path, typer.Option(help="Where to write: .npz or .csv.")] = Path("features.npz"),
-    backbone: shown.BackboneName = "efficientnet-lite0",
-    weights: shown.Weights = None,
-    cache: shown.Cache = None,
+    backbone: options.BackboneName = "efficientnet-lite0",
+    weights: options.Weights = None,
+    cache: options.Cache = None,
     batch: Annotated[int, typer.Option(min=1, help="Photographs that go through at once.")] = 16,
-    strict: shown.Strict = False,
-    as_json: shown.AsJson = False,
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Turn photographs into features, to be used from Python.
 
@@ -157,34 +184,35 @@ def extract(
         raise DataError(f"--out {out}: the name must end in .npz or .csv.")
     paths = list_all_images(folder)
     network = features.backbone(backbone, weights)
-    with features.FeatureStore(cache) as store, shown.extracting() as on_progress:
-        found = features.extract(paths, network, store, batch_size=batch, on_progress=on_progress)
-        kept = str(store.path)
-    images = [path.relative_to(folder).as_posix() for path in found.paths]
-    _write_features(out, found.X, images, [path.parent.name for path in found.paths], network.name)
-    told = {
+    with features.FeatureStore(cache) as store, output.extracting() as on_progress:
+        extraction = features.extract(paths, network, store, batch_size=batch, on_progress=on_progress)
+        cache_path = str(store.path)
+    images = [path.relative_to(folder).as_posix() for path in extraction.paths]
+    classes = [path.parent.name for path in extraction.paths]
+    _write_features(out, extraction.X, images, classes, network.name)
+    summary = {
         "command": "unseen extract",
         "out": str(out),
         "backbone": network.name,
-        "photographs": len(found.paths),
-        "columns": int(found.X.shape[1]),
-        "computed": found.computed,
-        "reused": found.reused,
-        "cache": kept,
-        "skipped": shown.skipped_of(found.broken),
+        "photographs": len(extraction.paths),
+        "columns": int(extraction.X.shape[1]),
+        "computed": extraction.computed,
+        "reused": extraction.reused,
+        "cache": cache_path,
+        "skipped": output.skipped_of(extraction.broken),
     }
     if as_json:
-        shown.print_json(told)
+        output.print_json(summary)
     else:
-        shown.print_skipped(found.broken)
+        output.print_skipped(extraction.broken)
         typer.echo(
-            f"wrote {out}: {len(found.paths)} photographs × {found.X.shape[1]} numbers, "
-            f"{found.computed} computed now, {found.reused} known"
+            f"wrote {out}: {len(extraction.paths)} photographs × {extraction.X.shape[1]} numbers, "
+            f"{extraction.computed} computed now, {extraction.reused} known"
         )
         if out.suffix.lower() == ".npz":
             typer.echo(f"read it with: numpy.load({str(out)!r}), which has X, y and images")
-    if strict and found.broken:
-        raise typer.Exit(shown.SKIPPED)
+    if strict and extraction.broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
 def _write_features(out: Path, X: Any, images: list[str], classes: list[str], name: str) -> None:

@@ -107,7 +107,7 @@ def studio(
     """
     _need("nicegui", "uvicorn", "orjson")
     from unseen.serving.server import address, listen, run
-    from unseen.serving.studio.page import build
+    from unseen.serving.studio.app import build
 
     app = build(folder, pace)
     with listen("127.0.0.1", port) as opened:

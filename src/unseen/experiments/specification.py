@@ -162,7 +162,7 @@ def parse(text: str, source: str, name: str) -> Specification:
 
 
 def paper_specification(budget: str = "quick") -> Specification:
-    """Return the specification of ``unseen bench --paper``."""
+    """Return the specification that makes every table and figure of the paper."""
     if budget not in BUDGETS:
         raise DataError(f"budget must be one of {', '.join(BUDGETS)}. Got {budget!r} instead.")
     file = resources.files(__package__) / "specifications" / f"paper_{budget}.toml"

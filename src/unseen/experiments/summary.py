@@ -31,7 +31,7 @@ def sentences(results: Results) -> list[str]:
         )
     failed = sum(r.status == "failed" for r in results.all)
     if failed:
-        told.append(f"{failed} cells failed; see Warnings. Run again with --retry.")
+        told.append(f"{failed} cells failed; see Warnings. The next run can try them again.")
     return told
 
 

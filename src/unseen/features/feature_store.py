@@ -113,5 +113,6 @@ class FeatureStore:
                 raise DataError(
                     f"{self.path}: features cannot be kept there ({error}). Free space, delete the "
                     "file if it is damaged (features are then extracted again), or name another "
-                    "folder: --cache, UNSEEN_CACHE."
+                    "folder, also by the environment variable UNSEEN_CACHE.",
+                    options=("cache",),
                 ) from None

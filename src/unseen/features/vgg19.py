@@ -26,7 +26,8 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     if weights is None and not rest:
         raise DataError(
             f"{NAME}: needs weights, and none come with a package. Give the path of VGG-19's public "
-            "state dict (vgg19-*.pth or .safetensors): --weights PATH, or vgg19-fc7:PATH."
+            "state dict (vgg19-*.pth or .safetensors), as vgg19-fc7:PATH or as the weights.",
+            options=("weights",),
         )
     path = weights or Path(rest)
     state = read_state(path, NAME)

@@ -1,27 +1,42 @@
-"""From a folder of photographs and descriptions of classes to labels: what the commands call."""
+"""From a folder of photographs and descriptions of classes to labels.
 
-from unseen.labelling.classes import Given, Recipe, from_names, make_table, read_classes
+:func:`prepare` reads and checks, :func:`extract` computes features, and :func:`fit` labels the pool.
+"""
+
+from unseen.labelling.classes import (
+    UNUSED_DESCRIPTIONS,
+    Given,
+    Recipe,
+    from_names,
+    make_table,
+    read_classes,
+)
+from unseen.labelling.fitting import FLAGSHIP, Fitted, Task, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
 from unseen.labelling.photo_models import add_classes, load_model, predict, recipe_of, save_model
-from unseen.labelling.task import FLAGSHIP, Fitted, Task, fit, label, prepare
+from unseen.labelling.pool_data import PoolData, extract
+from unseen.labelling.preparation import Preparation, prepare
 
 __all__ = [
     "FLAGSHIP",
+    "UNUSED_DESCRIPTIONS",
     "Answer",
     "Fitted",
     "Given",
     "Labels",
     "Pictures",
+    "PoolData",
+    "Preparation",
     "Recipe",
     "Task",
     "add_classes",
     "answers_of",
+    "extract",
     "fit",
     "from_names",
     "gather",
-    "label",
     "load_model",
     "make_table",
     "predict",

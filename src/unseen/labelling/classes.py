@@ -20,6 +20,7 @@ from unseen.typing import Array
 TEXT_COLUMNS = ("class", "description")
 DEFAULT_WORDS = "minilm"
 DEFAULT_WEIGHT = 0.5
+UNUSED_DESCRIPTIONS = "The column 'description' was not used, since no encoder of words was named."
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ def read_classes(path: Path) -> Given:
         raise DataError(f"{path}: line 1 has no column 'class'. The header is class,<attribute>,…")
     names = [name.strip() for name in table.text["class"]]
     _check_names(names, str(path))
-    told = dict(zip(names, table.text.get("description", ()), strict=False))
+    descriptions = dict(zip(names, table.text.get("description", ()), strict=False))
     numbers = table.numbers if table.columns else None
-    return Given(str(path), names, table.columns, numbers, told)
+    return Given(str(path), names, table.columns, numbers, descriptions)
 
 
 def from_names(names: Sequence[str], source: str, descriptions: dict[str, str] | None = None) -> Given:
@@ -133,6 +134,6 @@ def make_table(
             )
             given = Given(given.source, given.names, given.columns, numbers, given.descriptions)
         if given.descriptions and not encoder:
-            notes.append("The column 'description' was not used: add --words minilm to use it as well.")
+            notes.append(UNUSED_DESCRIPTIONS)
     recipe = Recipe(encoder or (DEFAULT_WORDS if numbers is None else ""), weight, tuple(given.columns))
     return recipe.make(given), recipe, notes

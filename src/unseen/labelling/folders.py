@@ -67,10 +67,10 @@ def _trial(seen: Path, labelled: list[Path], held_out: list[str]) -> Pictures:
             f"{seen}: has no pictures of the held-out class {absent[0]!r}. It has folders for "
             f"{', '.join(sorted(there)[:5])}, …"
         )
-    kept = [path for path in labelled if path.parent.name not in held_out]
+    rest = [path for path in labelled if path.parent.name not in held_out]
     pool = [path for path in labelled if path.parent.name in held_out]
-    labels = [path.parent.name for path in kept]
-    return Pictures(kept, labels, pool, seen, tuple(path.parent.name for path in pool))
+    labels = [path.parent.name for path in rest]
+    return Pictures(rest, labels, pool, seen, tuple(path.parent.name for path in pool))
 
 
 def read_names(text: str) -> list[str]:
@@ -112,10 +112,14 @@ def choose_candidates(asked: str, known: Sequence[str], pictures: Pictures, sour
         names = [c for c in known if (c in held_out if held_out else c not in seen)]
     strangers = [name for name in names if name not in set(known)]
     if strangers:
-        raise DataError(f"--candidates: {source} has no row for the class {strangers[0]!r}.")
+        raise DataError(
+            f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",
+            options=("candidates",),
+        )
     if not names:
         raise DataError(
             f"{source}: every class in it has labelled pictures, so there is none left to answer with. "
-            "Add the classes that you look for, or name them: --candidates fox,bat, --candidates all."
+            "Add the classes that you look for; or name them as candidates, fox,bat or all.",
+            options=("candidates",),
         )
     return names

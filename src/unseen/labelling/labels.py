@@ -6,7 +6,6 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,10 @@ class Labels:
     @property
     def counts(self) -> dict[str, int]:
         """How many pictures each candidate got."""
-        found = dict.fromkeys(self.candidates, 0)
+        counts = dict.fromkeys(self.candidates, 0)
         for answer in self.answers:
-            found[answer.label] = found.get(answer.label, 0) + 1
-        return found
+            counts[answer.label] = counts.get(answer.label, 0) + 1
+        return counts
 
     def write(self, path: Path) -> None:
         """Write ``image,label,confidence,runner_up,round``."""
@@ -74,29 +73,35 @@ class Labels:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
             for a in self.answers:
-                shown = "" if a.round is None else a.round
-                writer.writerow([a.image, a.label, f"{a.confidence:.4f}", a.runner_up, shown])
+                number = "" if a.round is None else a.round
+                writer.writerow([a.image, a.label, f"{a.confidence:.4f}", a.runner_up, number])
 
 
 def answers_of(
-    model: Any,
-    X: Array,
+    probabilities: Array,
+    classes: list[str],
     paths: Sequence[Path],
     root: Path,
     rounds: Array | None = None,
     truth: Sequence[str] = (),
 ) -> Labels:
-    """Ask a fitted model for the pictures of ``X`` and put the least sure answers first.
+    """Return the answers for pictures, least confident first.
 
     Parameters
     ----------
+    probabilities : array of shape (n, L)
+        One row a picture, one column a class.
+    classes : list of str
+        Of the columns.
+    paths : sequence of path
+        The pictures.
+    root : path
+        The folder that the names of the pictures are relative to.
     rounds : array, optional
         The round that first trusted each row; -1 for never.
     truth : sequence of str
         The classes, in a trial.
     """
-    probabilities = np.asarray(model.predict_proba(X))
-    classes = [str(c) for c in model.classes_.tolist()]
     order = np.argsort(-probabilities, axis=1, kind="stable")
     several = len(classes) > 1
     answers = [

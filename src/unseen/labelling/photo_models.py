@@ -12,9 +12,9 @@ from unseen.datasets.image_folder import list_all_images
 from unseen.exceptions import DataError
 from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
 from unseen.labelling.classes import Given, Recipe
+from unseen.labelling.fitting import Fitted
 from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
-from unseen.labelling.task import Fitted, Task
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
 
@@ -22,21 +22,12 @@ ORIGIN = "origin_"
 """The attribute of a model that says how its features and class vectors were made."""
 
 
-def save_model(path: Path, task: Task, fitted: Fitted, backbone: Backbone) -> None:
+def save_model(path: Path, fitted: Fitted) -> None:
     """Write a fitted model to a file that also says which backbone and words it belongs to."""
-    setattr(fitted.model, ORIGIN, origin_of(backbone, task.recipe))
+    origin = fitted.task.data.origin
+    if origin:
+        setattr(fitted.model, ORIGIN, dict(origin))
     save(fitted.model, path)
-
-
-def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
-    """Return what a model file says of its features and class vectors."""
-    return {
-        "backbone": backbone.name,
-        "identity": backbone.identity,
-        "words": recipe.words,
-        "weight": recipe.weight,
-        "attributes": list(recipe.attributes),
-    }
 
 
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -51,7 +42,8 @@ def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, colum
     if backbone.width != columns:
         raise DataError(
             f"{path}: was fitted on {columns} features, and {backbone.name} gives {backbone.width}. "
-            "Name the backbone that it was fitted with: --backbone."
+            "Name the backbone that it was fitted with.",
+            options=("backbone",),
         )
     if origin and origin["identity"] != backbone.identity:
         raise DataError(
@@ -80,8 +72,10 @@ def predict(
         model.set_params(candidates=candidates)
     elif candidates:
         model.set_params(candidates=read_names(candidates))
-    found = extract(pictures, backbone, store, on_progress=on_progress)
-    return answers_of(model, found.X, found.paths, folder), found
+    extraction = extract(pictures, backbone, store, on_progress=on_progress)
+    classes = [str(c) for c in model.classes_.tolist()]
+    probabilities = np.asarray(model.predict_proba(extraction.X))
+    return answers_of(probabilities, classes, extraction.paths, folder), extraction
 
 
 def recipe_of(model: Any, origin: dict[str, Any], path: Path) -> Recipe:

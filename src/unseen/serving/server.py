@@ -26,7 +26,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(
-            f"{host}:{port}: cannot be used ({reason}). Name another: --port 0 takes a free one."
+            f"{host}:{port}: cannot be used ({reason}). Name another port; 0 takes a free one.",
+            options=("port",),
         ) from None
     opened.listen(1024)
     return opened
@@ -35,8 +36,8 @@ def listen(host: str, port: int) -> socket.socket:
 def address(opened: socket.socket) -> str:
     """Return the address to open in a browser."""
     host, port = opened.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}"
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
 
 
 def run(app: Any, opened: socket.socket, header_seconds: float = 10.0, **options: Any) -> None:

@@ -43,8 +43,9 @@ class Vision:
         name = name or str(origin.get("backbone", ""))
         if not name:
             raise DataError(
-                f"{path}: does not say which backbone its features come from. Name it to take "
-                "photographs: --backbone efficientnet-lite0."
+                f"{path}: does not say which backbone its features come from. To take photographs, "
+                "name it, as efficientnet-lite0.",
+                options=("backbone",),
             )
         self.backbone = features.backbone(name, weights)
         check_backbone(path, origin, self.backbone, columns)

@@ -1,4 +1,4 @@
-"""The parts of the page that are drawn as plain HTML: classes with their pictures, rounds, differences.
+"""A pool as plain HTML: classes with their pictures, rounds, and where two methods differ.
 
 Thousands of pictures change with every round. As HTML in one piece, with one listener for all clicks,
 that is fast; pictures are buttons, so a keyboard reaches them.
@@ -12,18 +12,18 @@ from html import escape
 import numpy as np
 
 from unseen.features.words import readable
-from unseen.serving.studio.material import Material
+from unseen.reporting.html_page import meter, table_box
 from unseen.serving.studio.outcomes import Outcome, Snapshot
 from unseen.statistics.gaussian_classes import TRUSTED
 
-TILES = 12
+CLOSED_CLASS_TILES = 12
 """Pictures of a class, before it is opened."""
-MORE = 120
+OPEN_CLASS_TILES = 120
 """Pictures of a class that was opened."""
 
 
 def classes_html(
-    material: Material,
+    key: str,
     snapshot: Snapshot,
     classes: list[str],
     corrections: dict[int, str],
@@ -35,40 +35,41 @@ def classes_html(
     While rounds run, those that just joined come first; at the end, the least sure ones, which are
     those to look at.
     """
-    labels, sure = snapshot.labels, snapshot.confidence
+    labels, confidence = snapshot.labels, snapshot.confidence
     parts = []
     for place, name in enumerate(classes):
-        own = np.flatnonzero(labels == place)
-        joined = snapshot.joined[own]
-        own = own[np.lexsort((sure[own],) if final else (-sure[own], ~joined))]
-        own = np.array(sorted(own.tolist(), key=lambda row: row not in corrections), dtype=np.intp)
-        shown = own[: MORE if name in opened else TILES]
-        mean = float(sure[own].mean()) if len(own) else 0.0
+        rows = np.flatnonzero(labels == place)
+        joined = snapshot.joined[rows]
+        rows = rows[np.lexsort((confidence[rows],) if final else (-confidence[rows], ~joined))]
+        rows = np.array(sorted(rows.tolist(), key=lambda row: row not in corrections), dtype=np.intp)
+        is_open = name in opened
+        first_rows = rows[: OPEN_CLASS_TILES if is_open else CLOSED_CLASS_TILES]
+        mean = float(confidence[rows].mean()) if len(rows) else 0.0
         new = 0 if final else int(joined.sum())
-        tiles = "".join(_tile(material, row, snapshot, name, corrections, final) for row in shown)
+        tiles = "".join(_tile(key, row, snapshot, name, corrections, final) for row in first_rows)
         more = ""
-        if len(own) > TILES:
-            text = "fewer" if name in opened else f"{min(len(own), MORE) - TILES} more"
+        if len(rows) > CLOSED_CLASS_TILES:
+            hidden = min(len(rows), OPEN_CLASS_TILES) - CLOSED_CLASS_TILES
             more = (
                 f'<button type="button" class="more" data-more="{escape(name)}" '
-                f'aria-expanded="{str(name in opened).lower()}">{text}</button>'
+                f'aria-expanded="{str(is_open).lower()}">{"fewer" if is_open else f"{hidden} more"}'
+                "</button>"
             )
         parts.append(
             f'<section class="class" aria-label="{escape(readable(name))}"><header><h3>'
-            f"{escape(readable(name))}</h3><span>{len(own):,}</span>"
+            f"{escape(readable(name))}</h3><span>{len(rows):,}</span>"
             + (f'<span class="new">+{new:,} now</span>' if new else "")
             + f'{meter(mean)}<span class="soft">{mean:.0%} sure</span></header>'
-            f'<div class="tiles">{tiles or _nothing()}{more}</div></section>'
+            f'<div class="tiles">{tiles or _NO_PICTURE}{more}</div></section>'
         )
     return "".join(parts)
 
 
-def _nothing() -> str:
-    return '<span class="soft">no picture</span>'
+_NO_PICTURE = '<span class="soft">no picture</span>'
 
 
 def _tile(
-    material: Material,
+    key: str,
     row: int,
     snapshot: Snapshot,
     name: str,
@@ -76,27 +77,22 @@ def _tile(
     final: bool,
 ) -> str:
     row = int(row)
-    sure = float(snapshot.confidence[row])
+    confidence = float(snapshot.confidence[row])
     kinds = ["tile"]
     kinds += ["yours"] if row in corrections else ["joined"] * bool(snapshot.joined[row] and not final)
-    kinds += ["unsure"] * (sure < TRUSTED)
-    given = "your label" if row in corrections else f"{sure:.0%} sure"
-    told = f"picture {row}: {readable(name)}, {given}"
+    kinds += ["unsure"] * (confidence < TRUSTED)
+    given = "your label" if row in corrections else f"{confidence:.0%} sure"
+    label = f"picture {row}: {readable(name)}, {given}"
     return (
-        f'<button type="button" class="{" ".join(kinds)}" data-row="{row}" aria-label="{escape(told)}" '
-        f'title="{escape(told)}"><img src="{picture_address(material, row)}" alt="" loading="lazy">'
-        "</button>"
+        f'<button type="button" class="{" ".join(kinds)}" data-row="{row}" '
+        f'aria-label="{escape(label)}" title="{escape(label)}">'
+        f'<img src="{picture_address(key, row)}" alt="" loading="lazy"></button>'
     )
 
 
-def picture_address(material: Material, row: int) -> str:
-    """Return where the page finds the picture of a row."""
-    return f"/picture/{material.key}/{row}"
-
-
-def meter(share: float) -> str:
-    """Return a bar."""
-    return f'<span class="meter" aria-hidden="true"><i style="width:{100 * share:.0f}%"></i></span>'
+def picture_address(key: str, row: int) -> str:
+    """Return where the page finds the picture of a row; ``key`` is that of its data."""
+    return f"/picture/{key}/{row}"
 
 
 def rounds_html(
@@ -110,7 +106,7 @@ def rounds_html(
     """
     if not history:
         return ""
-    columns = [(place, _name(snapshot), snapshot) for place, snapshot in enumerate(history)]
+    columns = [(place, _round_name(snapshot), snapshot) for place, snapshot in enumerate(history)]
     if result is not None:
         columns.append((-1, "result", result))
     current = -1 if shown is None else shown
@@ -140,7 +136,7 @@ def _round(place: int, name: str, snapshot: Snapshot, total: int, current: bool)
     )
 
 
-def _name(snapshot: Snapshot) -> str:
+def _round_name(snapshot: Snapshot) -> str:
     return f"{snapshot.number}" if snapshot.number else "start"
 
 
@@ -165,23 +161,23 @@ def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool,
     )
 
 
-def differences_html(material: Material, outcomes: list[Outcome], rows: list[int]) -> str:
+def differences_html(key: str, outcomes: list[Outcome], rows: list[int]) -> str:
     """Return the pictures about which two methods differ."""
     parts = []
     for row in rows:
         names = [readable(o.classes[o.result.labels[row]]) for o in outcomes]
         sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
-        told = f"picture {row}: {names[0]} or {names[1]}"
+        label = f"picture {row}: {names[0]} or {names[1]}"
         parts.append(
-            f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(told)}">'
-            f'<img src="{picture_address(material, row)}" alt="" loading="lazy"><span>'
+            f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(label)}">'
+            f'<img src="{picture_address(key, row)}" alt="" loading="lazy"><span>'
             f"{escape(names[0])} <small>{sure[0]}</small><br>"
             f"{escape(names[1])} <small>{sure[1]}</small></span></button>"
         )
     return f'<div class="tiles">{"".join(parts)}</div>'
 
 
-def comparison_html(material: Material, outcomes: list[Outcome]) -> str:
+def comparison_html(outcomes: list[Outcome]) -> str:
     """Return a table of both methods: pictures a class, certainty, rounds, and hindsight."""
     heads = "".join(f'<th scope="col" class="n">{escape(o.method)}</th>' for o in outcomes)
 
@@ -190,21 +186,20 @@ def comparison_html(material: Material, outcomes: list[Outcome]) -> str:
         return f'<tr class="{kind}"><th scope="row">{name}</th>{cells}</tr>'
 
     lines = [
-        line("learns from the pool", ["yes" if o.rounds is not None else "no" for o in outcomes]),
+        line(
+            "learns from the pool", ["yes" if o.fitted.rounds is not None else "no" for o in outcomes]
+        ),
         line("rounds", [f"{max(len(o.history) - 1, 0)}" for o in outcomes]),
         line("sure on average", [f"{o.result.confidence.mean():.0%}" for o in outcomes]),
-        line("seconds", [f"{o.seconds:.2f}" for o in outcomes]),
+        line("seconds", [f"{o.fitted.seconds:.2f}" for o in outcomes]),
     ]
-    right = [o.accuracy(material) for o in outcomes]
+    right = [o.fitted.accuracy() for o in outcomes]
     if right[0] is not None:
         lines.append(line("right, per class *", [f"{r:.1%}" for r in right if r is not None], "truth"))
     counts = [np.bincount(o.result.labels, minlength=len(o.classes)) for o in outcomes]
     for place, name in enumerate(outcomes[0].classes):
         lines.append(line(escape(readable(name)), [f"{c[place]:,}" for c in counts], "count"))
-    table = (
-        f'<div class="scroll" tabindex="0"><table><thead><tr><th></th>{heads}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+    table = table_box(f"<th></th>{heads}", lines)
     return table + (hindsight() if right[0] is not None else "")
 
 

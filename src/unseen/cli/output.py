@@ -1,0 +1,174 @@
+"""How the commands show progress, errors and results on the screen and as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+MANY_CANDIDATES = 12
+"""Candidates above which a table leaves out those that got no picture."""
+NAMED_PICTURES = 10
+"""Skipped pictures that are named on the screen; all are in the JSON."""
+RENAMED_OPTIONS = {"held_out": "--hold-out", "weight": "--word-weight"}
+"""Parameters in Python → options, where the names differ."""
+
+
+def print_error(error: Exception) -> None:
+    """Print what is wrong in one line, with the options that the remedy is about."""
+    text = str(error)
+    options = [
+        RENAMED_OPTIONS.get(name, "--" + name.replace("_", "-"))
+        for name in getattr(error, "options", ())
+    ]
+    if options:
+        text += f" See {' and '.join(options)}."
+    Console(stderr=True).print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
+
+
+def with_option(note: str) -> str:
+    """Return a note of the library with the option that changes it, if there is one."""
+    from unseen.labelling import UNUSED_DESCRIPTIONS
+
+    return f"{note} Add --words minilm to use it as well." if note == UNUSED_DESCRIPTIONS else note
+
+
+@contextmanager
+def extracting(then: str = "photographs") -> Iterator[Any]:
+    """Show a bar on a terminal; give a callable for the extraction's progress.
+
+    ``then`` is what the bar says when all photographs are done.
+    """
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    quiet = logging.getLogger("unseen.features")
+    before, quiet.level = quiet.level, logging.ERROR  # skipped pictures are told at the end
+    with bar:
+        task = bar.add_task("photographs", total=None, note="")
+
+        def show(progress: Any) -> None:
+            parts = [f"{progress.reused} known"] * bool(progress.reused)
+            parts += [f"{progress.broken} skipped"] * bool(progress.broken)
+            note = ", ".join(parts)
+            bar.update(task, total=progress.total, completed=progress.done, note=note)
+            if progress.done == progress.total:
+                bar.update(task, description=then)
+
+        try:
+            yield show
+        finally:
+            quiet.setLevel(before)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
+    """Return the skipped pictures as plain data."""
+    return [{"image": str(b.path), "reason": b.reason} for b in broken]
+
+
+def print_skipped(broken: list[Any]) -> None:
+    """Name and count the skipped pictures, on the error stream."""
+    if not broken:
+        return
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    plural = "s" * (len(broken) != 1)
+    console.print(f"[yellow]skipped {len(broken)} photograph{plural}[/] that cannot be read:")
+    for item in broken[:NAMED_PICTURES]:
+        console.print(f"  {escape(str(item.path))}: {escape(item.reason)}")
+    if len(broken) > NAMED_PICTURES:
+        console.print(f"  … and {len(broken) - NAMED_PICTURES} more; --json lists all of them")
+
+
+def print_notes(notes: list[str]) -> None:
+    """Print what the user should know, with the option that a note is about."""
+    for note in map(with_option, notes):
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
+
+
+def print_separation(separation: Any) -> None:
+    """Say how well the descriptions tell the classes apart, before anything is trained."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"descriptions: {separation.classes} classes × {separation.columns} numbers, which differ in "
+        f"about {separation.effective_rank:.0f} directions. {escape(separation.verdict)}"
+    )
+    if separation.nearest:
+        pairs = ", ".join(f"{p.first}–{p.second} {p.distance:.2f}" for p in separation.nearest[:3])
+        console.print(f"[dim]closest candidates (1 is the median distance): {escape(pairs)}[/]")
+
+
+def separation_json(separation: Any) -> dict[str, Any]:
+    """Return the same as plain data."""
+    return {
+        "verdict": separation.verdict,
+        "classes": separation.classes,
+        "columns": separation.columns,
+        "effective_rank": separation.effective_rank,
+        "nearest": [vars(p) for p in separation.nearest],
+        "same": [vars(p) for p in separation.same],
+        "close": [vars(p) for p in separation.close],
+        "reach": separation.reach,
+    }
+
+
+def labels_table(labels: Any) -> Table:
+    """Return the table of classes: how many photographs each got, how sure, and some to review."""
+    trial = labels.accuracy is not None
+    table = Table(header_style="bold")
+    table.add_column("class")
+    table.add_column("photographs", justify="right")
+    table.add_column("unsure", justify="right")
+    if trial:
+        table.add_column("found", justify="right")
+    counts = sorted(labels.counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [item for item in counts if item[1] or len(counts) <= MANY_CANDIDATES]
+    for name, count in shown:
+        unsure = sum(a.label == name for a in labels.unsure)
+        right = [f"{labels.by_class[name]:.0%}" if name in labels.by_class else ""] if trial else []
+        table.add_row(escape(name), str(count), str(unsure), *right)
+    if len(shown) < len(counts):
+        table.add_row(f"[dim]{len(counts) - len(shown)} other classes[/]", "0", "0", *[""] * trial)
+    return table
+
+
+def labels_json(labels: Any) -> dict[str, Any]:
+    """Return the labels as plain data."""
+    content: dict[str, Any] = {
+        "photographs": len(labels.answers),
+        "unsure": len(labels.unsure),
+        "candidates": labels.candidates,
+        "counts": labels.counts,
+    }
+    if labels.accuracy is not None:
+        content["accuracy_per_class"] = labels.accuracy
+        content["accuracy_by_class"] = labels.by_class
+    names = ("image", "label", "confidence", "runner_up", "round")
+    content["labels"] = [{n: getattr(a, n) for n in names} for a in labels.answers]
+    return content

@@ -1,0 +1,157 @@
+"""One way to label a pool, for the command line and the studio alike."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from unseen.exceptions import AdaptationWarning
+from unseen.experiments.registry import configured, method
+from unseen.labelling.labels import Labels, answers_of
+from unseen.labelling.pool_data import PoolData
+from unseen.metrics import per_class_accuracy
+from unseen.transductive.rounds import Observer
+from unseen.typing import Array
+
+FLAGSHIP = "SelfPacedPrototypes"
+SINGLE_THREAD_NUMBERS = 5000 * 1280
+"""Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that decides the labels of a pool: the same task gives the same labels."""
+
+    data: PoolData
+    method: str = FLAGSHIP
+    seed: int = 0
+    """For what a method draws at random."""
+    corrections: Mapping[int, str] = field(default_factory=dict)
+    """Row of the pool → the class that a person gave it."""
+    earlier_labels: Array | None = None
+    """The labels of the pool that a person corrected. An inductive method learns from them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model, and its answers for the pool."""
+
+    task: Task
+    model: Any
+    classes: list[str]
+    probabilities: Array
+    """(M, L) one row for each picture of the pool; corrected rows are certain of their class."""
+    rounds: Array | None
+    """The round that first trusted each row of the pool, -1 for never; None without rounds."""
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def predicted(self) -> Array:
+        """The class of each row of the pool."""
+        return np.asarray(np.array(self.classes)[self.probabilities.argmax(axis=1)])
+
+    def corrected(self, corrections: Mapping[int, str]) -> Fitted:
+        """Return the same model with labels that a person gave since it was fitted."""
+        probabilities = _certain(self.probabilities, corrections, self.classes)
+        task = replace(self.task, corrections=dict(corrections))
+        return replace(self, task=task, probabilities=probabilities)
+
+    def labels(self) -> Labels:
+        """Return the labels of the pool, least confident first; in a trial, with the accuracy."""
+        data = self.task.data
+        return answers_of(
+            self.probabilities, self.classes, data.paths, data.root, self.rounds, data.truth
+        )
+
+    def accuracy(self) -> float | None:
+        """Return the per-class accuracy on rows that nobody corrected, where the truth is known."""
+        truth = self.task.data.truth
+        if not truth:
+            return None
+        untouched = np.ones(len(truth), dtype=bool)
+        untouched[list(self.task.corrections)] = False
+        return float(per_class_accuracy(np.array(truth)[untouched], self.predicted[untouched]))
+
+
+def fit(task: Task, observer: Observer | None = None) -> Fitted:
+    """Fit the method of a task and label its pool.
+
+    No label of the pool is looked at but those that a person gave. A transductive method gets the
+    rows of the pool without labels; if it can learn from known rows, corrected ones are certain of
+    their class. An inductive method does not get the pool, unless labels of it were corrected.
+
+    Parameters
+    ----------
+    task : Task
+    observer : callable, optional
+        Called with the number and the probabilities of every round of a transductive method.
+    """
+    data, transductive = task.data, method(task.method).transductive
+    model = configured(task.method, data.table, task.seed).set_params(candidates=data.candidates)
+    X, y = _training_rows(task, transductive)
+    options: dict[str, Any] = {}
+    if transductive:
+        known = dict(task.corrections) if model.takes_known and task.corrections else None
+        options = {"observer": observer, "known": known}
+    threads = 1 if X.size < SINGLE_THREAD_NUMBERS else None
+    start = time.perf_counter()
+    with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AdaptationWarning)
+        model.fit(X, y, **options)
+        probabilities = np.asarray(model.predict_proba(data.pool)) if len(data.pool) else None
+    seconds = time.perf_counter() - start
+    classes = [str(c) for c in model.classes_.tolist()]
+    if probabilities is None:
+        probabilities = np.empty((0, len(classes)))
+    trusted = getattr(model, "labelled_round_", None)
+    return Fitted(
+        task,
+        model,
+        classes,
+        _certain(probabilities, task.corrections, classes),
+        None if trusted is None else np.asarray(trusted)[len(data.X) :],
+        seconds,
+        _adaptation_notes(caught),
+    )
+
+
+def _training_rows(task: Task, transductive: bool) -> tuple[Array, Array]:
+    """Return the rows and labels that the method learns from."""
+    data = task.data
+    if transductive:
+        labels = np.full(len(data.X) + len(data.pool), None, dtype=object)
+        labels[: len(data.X)] = data.y
+        return np.concatenate([data.X, data.pool]), labels
+    if not task.corrections or task.earlier_labels is None:
+        return data.X, data.y
+    pool_labels = np.array(task.earlier_labels, dtype=object)
+    for row, label in task.corrections.items():
+        pool_labels[row] = label
+    return np.concatenate([data.X, data.pool]), np.concatenate([data.y, pool_labels])
+
+
+def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list[str]) -> Array:
+    """Return probabilities in which corrected rows are certain of the label that was given."""
+    certain = np.array(probabilities)
+    for row, label in corrections.items():
+        certain[row] = 0
+        certain[row, classes.index(label)] = 1
+    return certain
+
+
+def _adaptation_notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Return what a method says of its pool; any other warning is given as it was."""
+    notes = []
+    for item in caught:
+        if issubclass(item.category, AdaptationWarning):
+            notes.append(str(item.message))
+        else:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
+    return notes

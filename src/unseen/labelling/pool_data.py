@@ -1,0 +1,118 @@
+"""Labelled rows, and a pool of rows to label with the picture of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.exceptions import DataError
+from unseen.features import Backbone, Broken, Extraction, FeatureStore, Progress
+from unseen.features import extract as extract_features
+from unseen.labelling.classes import Recipe
+from unseen.labelling.folders import Pictures
+from unseen.labelling.preparation import Preparation
+from unseen.semantics import ClassTable
+from unseen.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PoolData:
+    """What a method learns from, and what it labels."""
+
+    name: str
+    features: str
+    """What the columns are: the name of the backbone, for photographs."""
+    X: Array
+    """Labelled rows."""
+    y: Array
+    pool: Array
+    """Rows to label."""
+    paths: list[Path]
+    """The pictures of the pool, in its order."""
+    root: Path
+    """The folder that the names of the pictures are relative to."""
+    table: ClassTable
+    candidates: list[str]
+    truth: list[str] = field(default_factory=list)
+    """The classes of the pool where they are known; compared at the end, and used for nothing else."""
+    notes: list[str] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    """Pictures that could not be read."""
+    origin: dict[str, Any] = field(default_factory=dict)
+    """What a model file says of its features and class vectors, for photographs."""
+    computed: int = 0
+    """Pictures that went through the backbone now."""
+    reused: int = 0
+    """Pictures whose features were kept from before."""
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """The pictures that could not be read, and why."""
+        return [(str(item.path), item.reason) for item in self.broken]
+
+
+def extract(
+    preparation: Preparation,
+    backbone: Backbone,
+    store: FeatureStore | None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> PoolData:
+    """Return the features of all pictures of a preparation; those in ``store`` are not computed."""
+    pictures = preparation.pictures
+    extraction = extract_features(
+        [*pictures.seen, *pictures.pool], backbone, store, on_progress=on_progress
+    )
+    label_of = dict(zip(pictures.seen, pictures.labels, strict=True))
+    truth_of = dict(zip(pictures.pool, pictures.truth, strict=False))
+    labels = [label_of[path] for path in extraction.paths if path in label_of]
+    pool_paths = [path for path in extraction.paths if path not in label_of]
+    _check_enough(extraction, labels, pool_paths, pictures)
+    is_seen = np.array([path in label_of for path in extraction.paths], dtype=bool)
+    return PoolData(
+        f"{pictures.seen[0].parent.parent.name} → "
+        f"{'held-out classes' if truth_of else pictures.root.name}",
+        backbone.name,
+        extraction.X[is_seen],
+        np.array(labels),
+        extraction.X[~is_seen],
+        pool_paths,
+        pictures.root,
+        preparation.table,
+        preparation.candidates,
+        [truth_of[path] for path in pool_paths] if truth_of else [],
+        preparation.notes,
+        extraction.broken,
+        origin_of(backbone, preparation.recipe),
+        extraction.computed,
+        extraction.reused,
+    )
+
+
+def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
+    """Return what a model file says of its features and class vectors."""
+    return {
+        "backbone": backbone.name,
+        "identity": backbone.identity,
+        "words": recipe.words,
+        "weight": recipe.weight,
+        "attributes": list(recipe.attributes),
+    }
+
+
+def _check_enough(
+    extraction: Extraction, labels: list[str], pool_paths: list[Path], pictures: Pictures
+) -> None:
+    """Refuse a class, or a pool, of which no picture can be read."""
+    lost = sorted(set(pictures.labels) - set(labels))
+    if lost:
+        first = extraction.broken[0]
+        raise DataError(
+            f"No picture of the class {lost[0]!r} can be read; {first.path.name}: {first.reason}. "
+            "Mend one, or move the folder away."
+        )
+    if pictures.pool and not pool_paths:
+        raise DataError(f"{pictures.root}: none of its {len(pictures.pool)} pictures can be read.")

@@ -1,0 +1,89 @@
+"""Folders and descriptions of classes, read and checked against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.exceptions import DataError
+from unseen.features import Separation, separation
+from unseen.labelling.classes import (
+    DEFAULT_WEIGHT,
+    Given,
+    Recipe,
+    from_names,
+    make_table,
+    read_classes,
+)
+from unseen.labelling.folders import Pictures, check_described, choose_candidates, gather, read_names
+from unseen.semantics import ClassTable
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Pictures, class vectors and candidates that fit each other; nothing is computed yet."""
+
+    pictures: Pictures
+    table: ClassTable
+    recipe: Recipe
+    candidates: list[str]
+    separation: Separation
+    notes: list[str]
+
+
+def prepare(
+    seen: Path,
+    *,
+    unlabelled: Path | None = None,
+    held_out: str = "",
+    classes: Path | None = None,
+    words: str = "",
+    weight: float = DEFAULT_WEIGHT,
+    candidates: str = "",
+) -> Preparation:
+    """Read folders and descriptions, and check that they fit each other.
+
+    Parameters
+    ----------
+    seen : path
+        ``<seen>/<class>/<picture>``.
+    unlabelled : path, optional
+        A folder of pictures to label.
+    held_out : str
+        Instead: classes of ``seen`` to treat as unlabelled, "fox,bat" or a text file. A trial.
+    classes : path, optional
+        Attributes or descriptions of all classes; without it, the classes are known by name: the
+        folders of ``seen``, and ``candidates``.
+    words : str
+        What turns names and descriptions into vectors. See :func:`unseen.features.words`.
+    weight : float
+        Of the words where they are mixed with attributes.
+    candidates : str
+        See :func:`~unseen.labelling.folders.choose_candidates`.
+    """
+    if held_out and unlabelled is not None:
+        raise DataError(
+            "Give a folder to label or classes to hold out, not both: a trial labels the pictures of "
+            "the held-out classes.",
+            options=("unlabelled", "held_out"),
+        )
+    pictures = gather(seen, unlabelled, read_names(held_out) if held_out else ())
+    given = _known_by_name(pictures, candidates) if classes is None else read_classes(classes)
+    check_described([*pictures.labels, *pictures.truth], given.names, seen, given.source)
+    names = choose_candidates(candidates, given.names, pictures, given.source)
+    table, recipe, notes = make_table(given, words, weight)
+    separated = separation(table, names, pictures.seen_classes)
+    return Preparation(pictures, table, recipe, names, separated, notes)
+
+
+def _known_by_name(pictures: Pictures, candidates: str) -> Given:
+    """Return the classes by their names alone: folders, held-out folders, and candidates."""
+    asked = [] if candidates in ("", "all") else read_names(candidates)
+    names = dict.fromkeys([*pictures.seen_classes, *sorted(set(pictures.truth)), *asked])
+    if not pictures.truth and not asked:
+        raise DataError(
+            "Which classes to look for is not known. Give a table or a list of all classes, or name "
+            "the classes to look for, as fox,bat.",
+            options=("classes", "candidates"),
+        )
+    return from_names(list(names), "the names of folders and candidates")

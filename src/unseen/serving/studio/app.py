@@ -1,0 +1,97 @@
+"""The application of ``unseen studio``: its page, and the pictures that the page shows."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from fastapi import FastAPI, HTTPException, Response
+from nicegui import app as nicegui_app
+from nicegui import ui
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from unseen.features.pictures import open_picture
+from unseen.labelling import PoolData
+from unseen.reporting.thumbnails import jpeg_thumbnail
+from unseen.serving.studio.data_sources import embedded
+from unseen.serving.studio.desk import Desk
+
+HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+THUMBNAIL_PIXELS = 192
+SMALL_PNG_BYTES = 4096
+"""A PNG below this size is sent as it is."""
+CACHED_THUMBNAILS = 4096
+RECONNECT_SECONDS = 30.0
+"""For which a page is kept whose browser is silent: a fit may take all of a machine's time."""
+
+
+def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
+    """Return the application.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Labelled photographs, to begin with.
+    pace : float
+        Seconds for which a round is shown at least.
+    """
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)
+    scratch = tempfile.TemporaryDirectory(prefix="unseen-studio-", ignore_cleanup_errors=True)
+    library = Library(Path(scratch.name))
+    nicegui_app.on_shutdown(scratch.cleanup)
+    app.get("/picture/{key}/{row}")(library.picture)
+
+    @ui.page("/")
+    def page() -> None:
+        Desk(library, folder, pace).draw()
+
+    ui.run_with(
+        app, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
+        show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS,
+    )  # fmt: skip
+    return app
+
+
+class Library:
+    """What all pages of this process share: data, its pictures, and one fit at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fitting = asyncio.Lock()
+        self._data: dict[str, PoolData] = {}
+        self._embedded: PoolData | None = None
+
+    def embedded(self) -> PoolData:
+        """Return the embedded data, made once."""
+        if self._embedded is None:
+            self._embedded = embedded(self.folder)
+        return self._embedded
+
+    def add(self, data: PoolData) -> str:
+        """Show the pictures of data under a key that nobody can guess; return the key."""
+        key = next((k for k, known in self._data.items() if known is data), None)
+        if key is None:
+            key = secrets.token_urlsafe(12)
+            self._data[key] = data
+        return key
+
+    def picture(self, key: str, row: int) -> Response:
+        """Answer with a thumbnail; rows are numbers, so that no path can be asked for."""
+        data = self._data.get(key)
+        if data is None or not 0 <= row < len(data.paths):
+            raise HTTPException(404, "There is no such picture.")
+        kind, content = _thumbnail(data.paths[row])
+        return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+
+@lru_cache(maxsize=CACHED_THUMBNAILS)
+def _thumbnail(path: Path) -> tuple[str, bytes]:
+    data = path.read_bytes()
+    if len(data) < SMALL_PNG_BYTES and path.suffix.lower() == ".png":
+        return "image/png", data
+    picture = open_picture(data, THUMBNAIL_PIXELS)
+    return "image/jpeg", jpeg_thumbnail(picture, THUMBNAIL_PIXELS, THUMBNAIL_PIXELS)

@@ -1,0 +1,93 @@
+"""The data that the studio offers: the embedded digits, or folders of photographs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from unseen import features, labelling
+from unseen.datasets import load_letters_to_digits
+from unseen.labelling import PoolData
+
+DIGIT_PIXEL_SIDE = 6
+"""A pixel of a handwritten digit becomes a square of this side."""
+
+
+def embedded(folder: Path) -> PoolData:
+    """Return printed letters as labelled rows and handwritten digits as the pool.
+
+    The digits are written to ``folder`` as pictures, once.
+    """
+    data = load_letters_to_digits()
+    return PoolData(
+        "Printed letters → handwritten digits",
+        data.features,
+        data.X[data.train],
+        data.y[data.train],
+        data.X[data.test_unseen],
+        _digits(folder / "digits"),
+        folder / "digits",
+        data.semantics,
+        [str(c) for c in data.unseen_classes.tolist()],
+        [str(c) for c in data.y[data.test_unseen].tolist()],
+    )
+
+
+def _digits(folder: Path) -> list[Path]:
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    folder.mkdir(parents=True, exist_ok=True)
+    images = load_digits().images
+    paths = [folder / f"digit-{number:04}.png" for number in range(len(images))]
+    for path, image in zip(paths, images, strict=True):
+        if not path.exists():
+            ink = (255 - 255 * image / 16).astype(np.uint8)
+            enlarged = ink.repeat(DIGIT_PIXEL_SIDE, axis=0).repeat(DIGIT_PIXEL_SIDE, axis=1)
+            Image.fromarray(enlarged).save(path)
+    return paths
+
+
+def photographs(
+    seen: Path,
+    unlabelled: Path | None,
+    classes: Path | None,
+    candidates: str = "",
+    held_out: str = "",
+    backbone: str = "",
+    on_progress: Callable[[int, int], None] | None = None,
+) -> PoolData:
+    """Return the rows of photographs in folders; their features are kept for the next time.
+
+    Parameters
+    ----------
+    seen : path
+        ``<seen>/<class>/<picture>``.
+    unlabelled : path, optional
+        Pictures to label; or else ``held_out`` names classes of ``seen``.
+    classes : path, optional
+        A table of attributes or descriptions, or a list of names.
+    candidates : str
+        Classes to look for, if ``classes`` does not say it.
+    held_out : str
+        Classes to treat as if nobody had labelled them: a trial.
+    backbone : str
+        The default one if it is "".
+    on_progress : callable, optional
+        Called with how many pictures are done, and of how many.
+    """
+    preparation = labelling.prepare(
+        seen, unlabelled=unlabelled, held_out=held_out, classes=classes, candidates=candidates
+    )
+    network = features.backbone(backbone or features.DEFAULT_BACKBONE)
+
+    def report_progress(progress: features.Progress) -> None:
+        if on_progress is not None:
+            on_progress(progress.done, progress.total)
+
+    with features.FeatureStore() as store:
+        data = labelling.extract(preparation, network, store, report_progress)
+    return replace(data, notes=[*data.notes, preparation.separation.verdict])
