@@ -39,6 +39,7 @@ from unseen.transductive import (
     WDVSc,
     WithinClassWhitening,
 )
+from unseen.version import __version__ as __version__
 
 __all__ = [
     "ALE",
@@ -81,4 +82,3 @@ __all__ = [
     "load",
     "open_rows",
 ]
-__version__ = "0.1.0"

@@ -198,7 +198,7 @@ def test_a_damaged_or_forbidden_store_says_what_to_do(tmp_path):
     folder.mkdir()
     (folder / "features.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(
-        DataError, match=r"features\.sqlite: features cannot be kept there.*UNSEEN_CACHE"
+        DataError, match=r"features\.sqlite: features cannot be kept.*UNSEEN_CACHE"
     ):
         FeatureStore(folder)
     (tmp_path / "file").write_text("")

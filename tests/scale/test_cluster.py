@@ -22,7 +22,7 @@ from unseen.exceptions import DataError
 from unseen.inductive import _fold_passes as fold_passes
 from unseen.rows import top_share as best
 from unseen.scale import cluster as passes
-from unseen.scale import connect, opening
+from unseen.scale import connect, open_files
 from unseen.statistics import sketch
 from unseen.transductive.selection import BalancedSelection
 
@@ -155,7 +155,7 @@ def _times(values: Any, factors: Any) -> tuple[Any]:
 def test_the_command_line_takes_a_schedulers_address(
     problem: Problem, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "ANSWER", "300s")  # however busy the machine is
+    monkeypatch.setattr(open_files, "ANSWER", "300s")  # however busy the machine is
     model, answers, classes = tmp_path / "m.safetensors", tmp_path / "y.npy", tmp_path / "classes.csv"
     lines = ["class," + ",".join(f"a{i}" for i in range(10))]
     lines += [f"{k}," + ",".join(map(str, v)) for k, v in problem.semantics.items()]

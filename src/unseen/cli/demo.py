@@ -56,7 +56,6 @@ def demo(
 
     Shows one table, and writes it with a picture of confident and wrong digits.
     """
-    from unseen.cli.demo_picture import draw
     from unseen.datasets import load_letters_to_digits
 
     data = load_letters_to_digits()
@@ -76,7 +75,7 @@ def demo(
     if shown is not None:
         name, model = shown
         with atomic_file(out / "digits.png") as temporary:
-            draw(temporary, name, model.set_params(candidates="unseen"), data)
+            _draw(temporary, name, model.set_params(candidates="unseen"), data)
         paths.insert(0, out / "digits.png")
     if as_json:
         typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
@@ -119,6 +118,26 @@ def measure(method: Method, data: ZeroShotDataset) -> tuple[Any, Result]:
     zero_shot = per_class_accuracy(data.y[data.test_unseen], among_unseen)
     generalised = seen_unseen_harmonic(data.y[test], among_all, data.seen_classes)
     return model, Result(method.name, method.transductive, zero_shot, *generalised, seconds)
+
+
+def _draw(path: Path, name: str, model: Any, data: ZeroShotDataset) -> None:
+    """Draw the most confident digits of each class, right and wrong."""
+    from sklearn.datasets import load_digits
+
+    from unseen.reporting.answer_picture import draw_answers
+
+    truth = data.y[data.test_unseen]
+    probabilities = model.predict_proba(data.X[data.test_unseen])
+    accuracy = 100 * per_class_accuracy(truth, model.classes_[probabilities.argmax(axis=1)])
+    draw_answers(
+        path,
+        f"{name}: {len(truth):,} handwritten digits, per-class accuracy {accuracy:.1f}%",
+        f"No digit was labelled · {data.name} · {data.features} · made by: unseen demo",
+        load_digits().images,
+        truth,
+        model.classes_,
+        probabilities,
+    )
 
 
 def _progress() -> Progress:

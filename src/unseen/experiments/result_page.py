@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import unseen
 from unseen.experiments import registry
 from unseen.experiments.result_figures import all_figures
 from unseen.experiments.result_store import Row, Store
@@ -18,6 +17,7 @@ from unseen.reporting.html_page import html_page, section, warning_box, write_te
 from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 from unseen.reporting.thumbnails import thumbnail_grid
 from unseen.reporting.value_table import Table, Value, table_html
+from unseen.version import __version__
 
 
 def write_report(
@@ -86,10 +86,10 @@ def page(
     finished = max((r.finished for r in results.done), default="")
     return html_page(
         title=title or "Zero-shot learning: results",
-        subtitle=f"{counts} · unseen {unseen.__version__} · last cell {finished}",
+        subtitle=f"{counts} · unseen {__version__} · last cell {finished}",
         contents={name.lower(): name for name in names},
         body="\n".join(sections),
-        footer=f"Written by unseen {unseen.__version__}. Every number's rows are in its tooltip.",
+        footer=f"Written by unseen {__version__}. Every number's rows are in its tooltip.",
     )
 
 

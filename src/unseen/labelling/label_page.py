@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-import unseen
 from unseen.exceptions import DataError
 from unseen.features import Separation
 from unseen.features.pictures import open_picture
@@ -22,6 +21,7 @@ from unseen.reporting.html_page import (
 )
 from unseen.reporting.thumbnails import data_address, jpeg_thumbnail
 from unseen.reporting.value_table import sortable_head
+from unseen.version import __version__
 
 THUMBNAIL_PIXELS = 168
 """Height of a thumbnail; it is at most twice as wide."""
@@ -78,7 +78,7 @@ def write_report(
         subtitle=f"{labels.root.name} · {len(labels.candidates)} candidate classes",
         contents=dict(zip(anchors, parts, strict=False)),
         body="\n".join(parts.values()),
-        footer=f"Written by unseen {unseen.__version__}. All labels are in the CSV file beside it.",
+        footer=f"Written by unseen {__version__}. All labels are in the CSV file beside it.",
         style=_STYLE,
     )
     write_text(path, page)

@@ -28,6 +28,7 @@ from unseen.base import ZeroShotClassifier
 from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
 from unseen.typing import Array
+from unseen.version import __version__
 
 FORMAT = 1
 """The version of the format. It rises when a file could be misread by an older library."""
@@ -87,14 +88,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(model: Any) -> bytes:
     """Return the content of a model's file."""
-    import unseen
-
     encoder = Encoder()
     node = encoder.encode(model)
     record = {
         "sha256": "0" * 64,  # first, so that its place is fixed
         "format": FORMAT,
-        "unseen": unseen.__version__,
+        "unseen": __version__,
         "scikit-learn": sklearn.__version__,
         "class": type(model).__name__,
         "tensors": len(encoder.tensors),

@@ -15,7 +15,6 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from pydantic import TypeAdapter
 from starlette.routing import Route
 
-import unseen
 from unseen.exceptions import DataError
 from unseen.serving.batching import Answered, Batcher
 from unseen.serving.gate import Gate
@@ -46,6 +45,7 @@ from unseen.serving.request_bodies import (
 )
 from unseen.serving.vision import Vision
 from unseen.typing import Array
+from unseen.version import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Service:
         most_images = 0 if self.vision is None else limits.images
         api = FastAPI(
             title="unseen",
-            version=unseen.__version__,
+            version=__version__,
             description="Recognise classes that nobody has labelled.",
             docs_url=None,  # its page would load scripts from another machine
             redoc_url=None,
@@ -218,7 +218,7 @@ class Service:
         """Return "ok", and what is served."""
         content = {
             "status": "ok",
-            "version": unseen.__version__,
+            "version": __version__,
             "model": type(self.keeper.model).__name__,
             "features": self.keeper.features,
             "candidates": len(self.keeper.classes),
@@ -233,7 +233,7 @@ class Service:
 
     def _note_classes(self) -> None:
         self.metrics.classes.set(len(self.keeper.classes))
-        info = {"version": unseen.__version__, "model": type(self.keeper.model).__name__}
+        info = {"version": __version__, "model": type(self.keeper.model).__name__}
         self.metrics.model.set(1, **info)
 
     async def _photo_features(self, pictures: list[bytes]) -> Array:

@@ -30,7 +30,7 @@ from unseen import (
     open_rows,
 )
 from unseen.exceptions import DataError
-from unseen.scale import opening, write_labels
+from unseen.scale import open_files, write_labels
 from unseen.scale.local import LocalChunks
 from unseen.statistics import sketch
 from unseen.transductive.selection import ThresholdSelection
@@ -65,7 +65,7 @@ def stored(kind: str, folder: Path, X: Any, y: Any) -> tuple[Any, Any]:
 def test_every_format_gives_the_same_fit(
     kind: str, estimator: Any, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "CHUNK_BYTES", 50 * 12 * 8)
+    monkeypatch.setattr(open_files, "CHUNK_BYTES", 50 * 12 * 8)
     y = np.unique(toy.y, return_inverse=True)[1]
     semantics = dict(enumerate(toy.semantics.values()))
     X, labels = stored(kind, tmp_path, toy.X, np.where(y < 8, y, -1))
@@ -101,7 +101,7 @@ KINDS: dict[str, tuple[dict[str, Any], bool]] = {  # how rows are stored, and wh
 def test_a_chunk_is_mapped_where_its_file_is_plain_numbers(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "CHUNK_BYTES", 10 * 3 * 4)
+    monkeypatch.setattr(open_files, "CHUNK_BYTES", 10 * 3 * 4)
     options, mapped = KINDS[kind]
     X = np.random.default_rng(0).normal(size=(37, 3)).astype("f4")
     options = {"dtype": "f4", "chunks": (10, 3), **options}
@@ -119,7 +119,7 @@ def test_a_chunk_is_mapped_where_its_file_is_plain_numbers(
 def test_a_chunk_without_a_file_holds_the_fill_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "CHUNK_BYTES", 10 * 3 * 4)
+    monkeypatch.setattr(open_files, "CHUNK_BYTES", 10 * 3 * 4)
     stored = zarr.create_array(
         tmp_path / "X.zarr", shape=(30, 3), dtype="f4", chunks=(10, 3), fill_value=7, compressors=None
     )
@@ -159,7 +159,7 @@ def test_memory_is_bounded_by_a_chunk(
     kind: str, estimator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What NumPy allocates: X is 32 MB, and a chunk 1 MB; some rows have no label."""
-    monkeypatch.setattr(opening, "CHUNK_BYTES", 2**20)
+    monkeypatch.setattr(open_files, "CHUNK_BYTES", 2**20)
     monkeypatch.setattr(sketch, "SKETCH_ROWS", 50)  # a sample that is small against the rows
     random = np.random.default_rng(0)
     y = random.integers(-1, 10, size=2**15)
