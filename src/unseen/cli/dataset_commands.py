@@ -148,8 +148,8 @@ def info(
     with _faults():
         options = _options(layout, features, split, unseen, semantics, option)
         dataset = load_dataset(path, **options)
-        found = layout or detect_layout(path)
-    facts = {"layout": found, **_facts(dataset)}
+        detected = layout or detect_layout(path)
+    facts = {"layout": detected, **_facts(dataset)}
     if as_json:
         print_json(facts)
         return

@@ -148,13 +148,13 @@ def labels_table(labels: Any) -> Table:
     if trial:
         table.add_column("found", justify="right")
     counts = sorted(labels.counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = [item for item in counts if item[1] or len(counts) <= MANY_CANDIDATES]
-    for name, count in shown:
+    listed = [item for item in counts if item[1] or len(counts) <= MANY_CANDIDATES]
+    for name, count in listed:
         unsure = sum(a.label == name for a in labels.unsure)
         right = [f"{labels.by_class[name]:.0%}" if name in labels.by_class else ""] if trial else []
         table.add_row(escape(name), str(count), str(unsure), *right)
-    if len(shown) < len(counts):
-        table.add_row(f"[dim]{len(counts) - len(shown)} other classes[/]", "0", "0", *[""] * trial)
+    if len(listed) < len(counts):
+        table.add_row(f"[dim]{len(counts) - len(listed)} other classes[/]", "0", "0", *[""] * trial)
     return table
 
 

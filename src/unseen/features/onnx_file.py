@@ -67,12 +67,12 @@ class OnnxBackbone:
     def _run(self, pixels: Array) -> npt.NDArray[np.float32]:
         half = self._input.type == "tensor(float16)"
         given = pixels.astype(np.float16) if half else pixels.astype(np.float32)
-        found = np.asarray(self._session.run(None, {self._input.name: given})[0], dtype=np.float32)
-        if found.ndim == 4:
-            found = found.mean(axis=(2, 3) if self._channels_first else (1, 2))
-        elif found.ndim == 3:  # tokens
-            found = found.mean(axis=1)
-        return found.reshape(len(pixels), -1)
+        features = np.asarray(self._session.run(None, {self._input.name: given})[0], dtype=np.float32)
+        if features.ndim == 4:
+            features = features.mean(axis=(2, 3) if self._channels_first else (1, 2))
+        elif features.ndim == 3:  # tokens
+            features = features.mean(axis=1)
+        return features.reshape(len(pixels), -1)
 
 
 def make(rest: str, weights: Path | None) -> OnnxBackbone:

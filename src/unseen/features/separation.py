@@ -138,10 +138,10 @@ def _reach(unit: Array, rows: Array, known: Array, names: list[str]) -> dict[str
     mean = unit[known].mean(axis=0)
     _, values, directions = np.linalg.svd(unit[known] - mean, full_matrices=False)
     basis = directions[values > 1e-9 * max(float(values[0]), 1e-300)]
-    found = {}
+    reach = {}
     for i in unknown:
         offset = unit[rows[i]] - mean
         total = float(offset @ offset)
         inside = basis @ offset
-        found[names[i]] = float(inside @ inside) / total if total > 0 else 1.0
-    return found
+        reach[names[i]] = float(inside @ inside) / total if total > 0 else 1.0
+    return reach

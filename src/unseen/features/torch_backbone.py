@@ -57,8 +57,8 @@ class TorchBackbone:
     def __call__(self, batch: Array) -> npt.NDArray[np.float32]:
         """Return the features of a batch of prepared pictures."""
         with self._torch.inference_mode():
-            found = self._forward(self.tensor(batch)).float().cpu().numpy()
-        return np.ascontiguousarray(found.reshape(len(batch), -1))
+            features = self._forward(self.tensor(batch)).float().cpu().numpy()
+        return np.ascontiguousarray(features.reshape(len(batch), -1))
 
 
 def weights_checksum(module: Any) -> str:

@@ -59,9 +59,9 @@ def _network(torch: Any, state: dict[str, Any], path: Path) -> tuple[Any, int]:
     network = nn.Sequential()
     for name, part in parts.items():
         network.add_module(name, part)
-    own = network.state_dict()
+    expected = network.state_dict()
     try:
-        network.load_state_dict({name: state[name] for name in own})
+        network.load_state_dict({name: state[name] for name in expected})
     except (KeyError, RuntimeError) as error:
         detail = str(error).strip().split("\n")[-1].strip()
         raise DataError(f"{path}: is no state dict of VGG-19 ({detail}).") from None
@@ -71,9 +71,9 @@ def _network(torch: Any, state: dict[str, Any], path: Path) -> tuple[Any, int]:
 def _weight(state: dict[str, Any], layer: str, path: Path, dimensions: int) -> Any:
     weight = state.get(f"{layer}.weight")
     if weight is None or weight.ndim != dimensions:
-        found = "nothing" if weight is None else f"shape {tuple(weight.shape)}"
+        got = "nothing" if weight is None else f"shape {tuple(weight.shape)}"
         raise DataError(
             f"{path}: is no state dict of VGG-19: {layer}.weight should have {dimensions} dimensions; "
-            f"found {found}. Take the public vgg19 weights, without batch normalisation."
+            f"found {got}. Take the public vgg19 weights, without batch normalisation."
         )
     return weight

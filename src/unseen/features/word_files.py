@@ -51,16 +51,16 @@ def read_words(path: str | Path, wanted: Collection[str]) -> dict[str, Vector]:
     """
     path = Path(path)
     binary = path.name.removesuffix(".gz").endswith(".bin")
-    found: dict[str, Vector] = {}
+    vectors: dict[str, Vector] = {}
     missing = set(wanted)
     with reading(path), _opened(path) as file:
         for word, vector in _binary(path, file) if binary else _text(path, file, missing):
             if word in missing:
-                found[word] = vector
+                vectors[word] = vector
                 missing.discard(word)
                 if not missing:
                     break
-    return found
+    return vectors
 
 
 def _opened(path: Path) -> Any:

@@ -141,22 +141,24 @@ class WordFile:
         """Return the vector of each text: of the whole text if the file has it, else of its words."""
         forms = [_forms(text) for text in texts]
         wanted = {form for whole, parts in forms for form in (*whole, *parts, *_lower(parts))}
-        found = read_words(self._path, wanted)
-        return np.stack([self._vector(t, *f, found) for t, f in zip(texts, forms, strict=True)])
+        vectors = read_words(self._path, wanted)
+        return np.stack([self._vector(t, *f, vectors) for t, f in zip(texts, forms, strict=True)])
 
     def _vector(
-        self, text: str, whole: list[str], parts: list[str], found: Mapping[str, Array]
+        self, text: str, whole: list[str], parts: list[str], vectors: Mapping[str, Array]
     ) -> Array:
         for form in whole:
-            if form in found:
-                return found[form]
-        known = [w if w in found else w.lower() for w in parts if w in found or w.lower() in found]
+            if form in vectors:
+                return vectors[form]
+        known = [
+            w if w in vectors else w.lower() for w in parts if w in vectors or w.lower() in vectors
+        ]
         if not known:
             raise DataError(
                 f"{self._path}: has no vector for any word of {text!r}. Describe the class in other "
                 "words, or use minilm, which knows every word."
             )
-        return np.asarray(np.mean([found[w] for w in known], axis=0))
+        return np.asarray(np.mean([vectors[w] for w in known], axis=0))
 
 
 def _forms(text: str) -> tuple[list[str], list[str]]:
@@ -190,11 +192,11 @@ class HuggingFaceWords:
         given = self._tokeniser(list(texts), padding=True, truncation=True, return_tensors="pt")
         with self._torch.inference_mode():
             if hasattr(self._model, "get_text_features"):
-                found: Any = self._model.get_text_features(**given)
-                found = getattr(found, "pooler_output", found)
+                vectors: Any = self._model.get_text_features(**given)
+                vectors = getattr(vectors, "pooler_output", vectors)
             else:
                 hidden = self._model(**given).last_hidden_state
                 mask = given["attention_mask"].unsqueeze(-1)
-                found = (hidden * mask).sum(1) / mask.sum(1)
-        vectors = found.float().numpy()
+                vectors = (hidden * mask).sum(1) / mask.sum(1)
+        vectors = vectors.float().numpy()
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

@@ -132,8 +132,8 @@ def _bars(axes: Any, figure: Figure) -> None:
                 )
     size = 5.5 if many else 10
     long = max(len(part) for n in names for part in str(n).split("@")) * len(names) > 84
-    shown = [str(n).replace("@", "\n@") for n in names] if not many else names
-    axes.set_xticks(range(len(names)), shown, rotation=90 if long else 0, size=size)
+    tick_labels = [str(n).replace("@", "\n@") for n in names] if not many else names
+    axes.set_xticks(range(len(names)), tick_labels, rotation=90 if long else 0, size=size)
     axes.set_xlim(-0.6, len(names) - 0.4)
     _frame(axes, figure)
 
@@ -141,12 +141,12 @@ def _bars(axes: Any, figure: Figure) -> None:
 def _matrix(axes: Any, figure: Figure) -> None:
     values = np.array([line.y for line in figure.lines])
     names = [line.label for line in figure.lines]
-    shown = axes.imshow(values, cmap="viridis", vmin=0, vmax=100)
+    image = axes.imshow(values, cmap="viridis", vmin=0, vmax=100)
     size = 9 if len(names) <= MANY_CLASSES else 4.5
     axes.set_xticks(range(len(names)), names, rotation=90, size=size)
     axes.set_yticks(range(len(names)), names, size=size)
     axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
-    bar = axes.figure.colorbar(shown, shrink=0.8)
+    bar = axes.figure.colorbar(image, shrink=0.8)
     bar.set_label("% of the true class")
     if len(names) <= 12:
         for i, row in enumerate(values):

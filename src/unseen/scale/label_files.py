@@ -54,5 +54,5 @@ def _parts(labels: Any) -> Iterator[tuple[int, Array]]:
 
 
 def _count(counts: Counter[str], part: Array) -> None:
-    names, found = np.unique(part, return_counts=True)
-    counts.update({str(n): int(c) for n, c in zip(names.tolist(), found.tolist(), strict=True)})
+    names, frequencies = np.unique(part, return_counts=True)
+    counts.update({str(n): int(c) for n, c in zip(names.tolist(), frequencies.tolist(), strict=True)})

@@ -146,10 +146,10 @@ def _read_group(
         values = [table.column(name) for name in columns]
         if alone:
             return _labels(values[0])
-        for name, own in zip(columns, values, strict=True):
-            if own.null_count:
+        for name, column in zip(columns, values, strict=True):
+            if column.null_count:
                 raise DataError(
-                    f"{path}: row group {group}, column {name!r} has {own.null_count} empty cell(s). "
+                    f"{path}: row group {group}, column {name!r} has {column.null_count} empty cell(s). "
                     "Fill them in, or leave the column out."
                 )
         if len(values) == 1 and "list" in str(values[0].type):
@@ -161,10 +161,10 @@ def _read_group(
                     f"{path}: column {name!r} holds {kind}, but features are real numbers. Name it in "
                     "without=, or give it as the labels."
                 )
-        found = [own.to_numpy() for own in values]
-        out = np.empty((table.num_rows, len(found)), np.result_type(*(f.dtype for f in found)))
-        for place, own in enumerate(found):
-            out[:, place] = own
+        arrays = [column.to_numpy() for column in values]
+        out = np.empty((table.num_rows, len(arrays)), np.result_type(*(f.dtype for f in arrays)))
+        for place, column in enumerate(arrays):
+            out[:, place] = column
         return out
 
 

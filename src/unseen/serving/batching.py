@@ -101,16 +101,16 @@ class Batcher:
         self._metrics.shared.observe(len(batch))
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._thread, self._score, X)
+            answered = await loop.run_in_executor(self._thread, self._score, X)
         except Exception as error:  # every waiting request must hear of it
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)
             return
         first = 0
-        for own, future in batch:
-            part = found.probabilities[first : first + len(own)]
-            first += len(own)
+        for X_part, future in batch:
+            part = answered.probabilities[first : first + len(X_part)]
+            first += len(X_part)
             if not future.done():
-                future.set_result(Answered(part, found.classes))
+                future.set_result(Answered(part, answered.classes))
         self._metrics.rows.add(len(X))

@@ -106,11 +106,11 @@ class Gate:
         if self._token and scope["path"] not in OPEN:
             kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             if kind.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
-                told = "Send the token of the service: Authorization: Bearer TOKEN."
-                raise Refused(401, told, "token", ("www-authenticate", "Bearer"))
+                detail = "Send the token of the service: Authorization: Bearer TOKEN."
+                raise Refused(401, detail, "token", ("www-authenticate", "Bearer"))
         if counted and self._busy >= self._limits.concurrency:
-            told = f"All {self._limits.concurrency} places are taken. Try again in a moment."
-            raise Refused(503, told, "concurrency", ("retry-after", "1"))
+            detail = f"All {self._limits.concurrency} places are taken. Try again in a moment."
+            raise Refused(503, detail, "concurrency", ("retry-after", "1"))
 
     async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> Receive:
         """Read the body within its limits; return what hands it on."""
@@ -133,8 +133,8 @@ class Gate:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            told = f"The body did not come in whole within {self._limits.body_seconds:g} seconds."
-            raise Refused(408, told, "slow", ("connection", "close")) from None
+            detail = f"The body did not come in whole within {self._limits.body_seconds:g} seconds."
+            raise Refused(408, detail, "slow", ("connection", "close")) from None
         whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
 
         async def replay() -> Message:

@@ -105,8 +105,8 @@ class Keeper:
                 given = _given(new, list(new.attributes), list(new.attributes.values()))
             else:
                 recipe = recipe_of(model, origin, self.path)
-                told = {str(new.name): new.description} if new.description else {}
-                given = Given("the class", [new.name], descriptions=told)  # type: ignore[list-item]
+                descriptions = {str(new.name): new.description} if new.description else {}
+                given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
             add_classes(model, recipe, given, self.path)
             classes = model.classes_.tolist()
             model.predict_proba(np.zeros((1, self.features)))  # before the file changes
@@ -121,8 +121,8 @@ def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
     values = np.array([numbers], dtype=float)
     if not np.isfinite(values).all():
         raise DataError(f"The class {new.name!r} is described by NaN or infinity. Give finite numbers.")
-    told = {str(new.name): new.description} if new.description else {}
-    return Given("the class", [new.name], columns, values, told)  # type: ignore[list-item]
+    descriptions = {str(new.name): new.description} if new.description else {}
+    return Given("the class", [new.name], columns, values, descriptions)  # type: ignore[list-item]
 
 
 def _check(new: NewClass, model: Any, path: Path, most: int) -> None:

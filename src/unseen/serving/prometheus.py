@@ -59,16 +59,16 @@ class Histogram:
 
     def lines(self) -> list[str]:
         """Return the lines of the text format."""
-        found = []
+        lines = []
         for labels, counts in self.counts.items():
             total = 0
             for bound, count in zip((*self.bounds, float("inf")), counts, strict=True):
                 total += count
                 edge = "+Inf" if bound == float("inf") else f"{bound:g}"
-                found.append(f"{self.name}_bucket{_shown((*labels, ('le', edge)))} {total}")
-            found.append(f"{self.name}_sum{_shown(labels)} {self.sums[labels]:.9g}")
-            found.append(f"{self.name}_count{_shown(labels)} {total}")
-        return found
+                lines.append(f"{self.name}_bucket{_shown((*labels, ('le', edge)))} {total}")
+            lines.append(f"{self.name}_sum{_shown(labels)} {self.sums[labels]:.9g}")
+            lines.append(f"{self.name}_count{_shown(labels)} {total}")
+        return lines
 
 
 class Metrics:
@@ -87,11 +87,11 @@ class Metrics:
 
     def text(self) -> str:
         """Return the page that Prometheus reads."""
-        found = []
+        lines = []
         for metric in vars(self).values():
-            found += [f"# HELP {metric.name} {metric.what}", f"# TYPE {metric.name} {metric.kind}"]
-            found += metric.lines()
-        return "\n".join(found) + "\n"
+            lines += [f"# HELP {metric.name} {metric.what}", f"# TYPE {metric.name} {metric.kind}"]
+            lines += metric.lines()
+        return "\n".join(lines) + "\n"
 
 
 def _shown(labels: Labels | Mapping[str, str]) -> str:
@@ -101,8 +101,8 @@ def _shown(labels: Labels | Mapping[str, str]) -> str:
     '{path="a\\\\"b"}'
     """
     pairs = labels.items() if isinstance(labels, Mapping) else labels
-    shown = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
-    return f"{{{shown}}}" if shown else ""
+    text = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
+    return f"{{{text}}}" if text else ""
 
 
 def _escaped(value: str) -> str:

@@ -96,12 +96,12 @@ def picture_address(key: str, row: int) -> str:
 
 
 def rounds_html(
-    history: list[Snapshot], result: Snapshot | None, total: int, shown: int | None, given: int
+    history: list[Snapshot], result: Snapshot | None, total: int, shown_round: int | None, given: int
 ) -> str:
     """Return a table with one column a round, which stays when the rounds are over.
 
     A column has a button with its bars, share trusted (blue) and mean confidence (grey), and figures
-    below. ``shown`` is the place of the round that is shown, or None for the result; ``given`` is how
+    below. ``shown_round`` is the place of the round on the page, or None for the result; ``given`` is how
     many labels of a person it learned with.
     """
     if not history:
@@ -109,7 +109,7 @@ def rounds_html(
     columns = [(place, _round_name(snapshot), snapshot) for place, snapshot in enumerate(history)]
     if result is not None:
         columns.append((-1, "result", result))
-    current = -1 if shown is None else shown
+    current = -1 if shown_round is None else shown_round
     heads = "".join(_round(*column, total, column[0] == current) for column in columns)
     lines = "".join(
         f'<tr><th scope="row">{name}</th>'
