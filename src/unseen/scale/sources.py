@@ -149,8 +149,8 @@ def _read_group(
         for name, column in zip(columns, values, strict=True):
             if column.null_count:
                 raise DataError(
-                    f"{path}: row group {group}, column {name!r} has {column.null_count} empty cell(s). "
-                    "Fill them in, or leave the column out."
+                    f"{path}: row group {group}, column {name!r} has {column.null_count} empty "
+                    "cell(s). Fill them in, or leave the column out."
                 )
         if len(values) == 1 and "list" in str(values[0].type):
             return _lists(path, columns[0], values[0])

@@ -101,8 +101,8 @@ def rounds_html(
     """Return a table with one column a round, which stays when the rounds are over.
 
     A column has a button with its bars, share trusted (blue) and mean confidence (grey), and figures
-    below. ``shown_round`` is the place of the round on the page, or None for the result; ``given`` is how
-    many labels of a person it learned with.
+    below. ``shown_round`` is the place of the round on the page, or None for the result; ``given`` is
+    how many labels of a person it learned with.
     """
     if not history:
         return ""
