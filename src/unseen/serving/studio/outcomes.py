@@ -10,7 +10,7 @@ import numpy as np
 from unseen import labelling
 from unseen.experiments.registry import METHODS
 from unseen.labelling import FLAGSHIP, Fitted, PoolData
-from unseen.statistics.gaussian_classes import TRUSTED
+from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
 
 OFFERED = tuple(

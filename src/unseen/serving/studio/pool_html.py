@@ -14,7 +14,7 @@ import numpy as np
 from unseen.features.words import readable
 from unseen.reporting.html_page import meter, table_box
 from unseen.serving.studio.outcomes import Outcome, Snapshot
-from unseen.statistics.gaussian_classes import TRUSTED
+from unseen.statistics.adaptation import TRUSTED
 
 CLOSED_CLASS_TILES = 12
 """Pictures of a class, before it is opened."""
