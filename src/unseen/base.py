@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from inspect import isabstract
 from numbers import Real
 from os import PathLike
 from typing import Any, ClassVar, NoReturn, Self
@@ -27,6 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from unseen.citation import Citation
 from unseen.inputs import (
     UNLABELLED,
     aligned,
@@ -67,6 +67,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _write_file: ClassVar[Callable[[Any, str | PathLike[str]], None]]
     """Set by :mod:`unseen.persistence`: estimators know no files."""
+    citation: ClassVar[Citation | None] = None
+    """The paper of the method; a class that has its own is listed by :mod:`unseen.methods`."""
     takes_chunks: ClassVar[bool] = False
     """Whether ``fit`` sees rows through passes only, and so takes rows that are not in memory."""
     takes_class_means: ClassVar[bool] = True
@@ -205,9 +207,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, np.ndarray):  # a memory map is an array to those that need all rows at once
             return None
         raise ValueError(
-            f"{type(self).__name__} needs all rows in memory, and X is not: it comes in chunks. Fit "
-            f"one of {', '.join(classes_with('takes_chunks'))} (FastTraining around any inductive "
-            "estimator), or give np.asarray(X)."
+            f"{type(self).__name__} needs all rows in memory, and X is not: it comes in chunks. Give "
+            "np.asarray(X), or fit FastTraining around an inductive estimator, or a method that "
+            "learns from chunks: unseen.methods.select(takes_chunks=True) lists them."
         )
 
     def _takes_chunks(self) -> bool:
@@ -402,19 +404,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _result(values: Any) -> Any:
     """Return what a user gets: an array, or a Dask array of a Dask array."""
     return values.result() if isinstance(values, Chunks) else values
-
-
-def classes_with(attribute: str, base: type | None = None) -> list[str]:
-    """Return the names of the library's estimators, of one kind, whose class attribute is true."""
-    found: set[str] = set()
-    waiting: list[type] = [ZeroShotClassifier if base is None else base]
-    while waiting:
-        cls = waiting.pop()
-        waiting += cls.__subclasses__()
-        own = cls.__module__.startswith("unseen.") and not isabstract(cls)
-        if own and getattr(cls, attribute, False) is True:
-            found.add(cls.__name__)
-    return sorted(found)
 
 
 def bare(model: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, bare, classes_with
+from unseen.base import ZeroShotClassifier, bare
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.inputs import aligned, labelled_rows, read_labels
 from unseen.numerics.chunks import chunked, summed
@@ -151,11 +151,10 @@ class FastTraining(ZeroShotClassifier):
 
     def _check_estimator(self) -> None:
         if not wrapped(self).takes_class_means:
-            pool_methods = classes_with("takes_class_means", TransductiveClassifier)
             raise ValueError(
                 f"{type(wrapped(self)).__name__} learns from all rows and cannot be given class means "
                 "in their place, so it has no fast form. Fit it without FastTraining, or wrap an "
-                f"inductive estimator or one of {', '.join(pool_methods)}."
+                "estimator that can: unseen.methods.select(fast=True) lists them."
             )
 
     def _clone(self) -> Any:

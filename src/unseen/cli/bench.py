@@ -94,7 +94,6 @@ def _told(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dic
         "cells": len(plan.cells),
         "run_now": progress.done,
         "failed": sum(r.status == "failed" for r in rows),
-        "left_out": plan.left_out,
         "seconds": round(time.monotonic() - progress.started, 1),
         "report": str(written[0]),
         "files": [str(path) for path in written],

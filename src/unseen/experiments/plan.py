@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,11 +72,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of a run, in the order to run them, and what was left out with the reason."""
+    """The cells of a run, in the order to run them."""
 
     specification: Specification
     cells: tuple[Cell, ...]
-    left_out: dict[str, str] = field(default_factory=dict)
     data: Path | None = None
 
     @property
@@ -103,25 +102,22 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
     """
     hashes: dict[str, str] = {}
     cells: dict[Cell, None] = {}
-    left_out: dict[str, str] = {}
     for experiment in specification.experiments:
         for name in experiment.methods:
-            if not registry.offered(name):
-                if name != "SelfPacedPrototypes":
-                    registry.method(name)
-                left_out[name] = "this version of the library does not have it"
+            if name not in registry.MEASUREMENTS:
+                registry.method(name)
         for dataset in registry.resolve(experiment.datasets, data) if experiment.datasets else ():
             if dataset not in hashes:
                 hashes[dataset] = registry.fingerprint(dataset, data)
             cells |= dict.fromkeys(_product(experiment, dataset, hashes[dataset]))
     order = {name: i for i, name in enumerate(hashes)}
     ordered = sorted(cells, key=lambda c: (order[c.dataset], c.trial))
-    return Plan(specification, tuple(ordered), left_out, data)
+    return Plan(specification, tuple(ordered), data)
 
 
 def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]:
     found = []
-    for name in filter(registry.offered, experiment.methods):
+    for name in experiment.methods:
         if name in registry.MEASUREMENTS:
             found.append(Cell(dataset, name, data_hash=data_hash))
             continue

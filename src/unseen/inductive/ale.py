@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.numerics.losses import weighted_ranking
 from unseen.numerics.rows import Codes
@@ -63,6 +64,13 @@ class ALE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Akata, Perronnin, Harchaoui and Schmid",
+        "Label-embedding for attribute-based classification",
+        "CVPR",
+        2013,
+    )
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.bilinear import Choice
 from unseen.numerics.folds import Rows
@@ -97,6 +98,13 @@ class ASTE(BilinearClassifier):
     >>> model.relative_gap_ <= 1e-3
     True
     """
+
+    citation = Citation(
+        "Yu, Ji, Guo and Pang",
+        "Transductive zero-shot learning with adaptive structural embedding",
+        "TNNLS",
+        2017,
+    )
 
     takes_chunks = True
 

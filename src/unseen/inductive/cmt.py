@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.numerics.attributes import ridge_bank
@@ -77,6 +78,13 @@ class CMT(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Socher, Ganjoo, Manning and Ng",
+        "Zero-shot learning through cross-modal transfer",
+        "NIPS",
+        2013,
+    )
 
     _tuning_rows_at_most = 2000
     n_iter_: int

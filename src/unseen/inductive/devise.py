@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.numerics.losses import ranking_hinge
 from unseen.numerics.rows import Codes
@@ -65,6 +66,13 @@ class DeViSE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Frome, Corrado, Shlens, Bengio, Dean, Ranzato and Mikolov",
+        "DeViSE: a deep visual-semantic embedding model",
+        "NIPS",
+        2013,
+    )
 
     def __init__(
         self,

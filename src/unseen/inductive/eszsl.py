@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.numerics.folds import Rows
 from unseen.numerics.moments import Ridge, ridge_solver
@@ -53,6 +54,13 @@ class ESZSL(BilinearClassifier):
     >>> model.set_params(candidates="all").predict([[0.8, 0.9]])
     array(['fox'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Romera-Paredes and Torr",
+        "An embarrassingly simple approach to zero-shot learning",
+        "ICML",
+        2015,
+    )
 
     takes_chunks = True
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.numerics.attributes import (
@@ -78,6 +79,13 @@ class IAP(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Lampert, Nickisch and Harmeling",
+        "Learning to detect unseen object classes by between-class attribute transfer",
+        "CVPR",
+        2009,
+    )
 
     coef_: Array
     intercept_: Array

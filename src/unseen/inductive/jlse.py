@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.hinge import fit_squared_hinge, match_signs
@@ -76,6 +77,14 @@ class JLSE(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Zhang and Saligrama",
+        "Zero-shot learning via joint latent similarity embedding",
+        "CVPR",
+        2016,
+        table_name="Zhang et al.",
+    )
 
     _tuning_rows_at_most = 2000
     atoms_: Array

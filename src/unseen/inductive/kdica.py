@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive.dap import DAP
 from unseen.inductive.tuned import Setting
 from unseen.numerics.attributes import Bank, ridge_bank
@@ -75,6 +76,13 @@ class KDICA(DAP):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Gan, Yang and Gong",
+        "Learning attributes equals multi-source domain generalization",
+        "CVPR",
+        2016,
+    )
 
     def __init__(
         self,

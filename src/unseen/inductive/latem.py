@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.numerics.losses import ranking_hinge
 from unseen.numerics.rows import Codes
@@ -63,6 +64,13 @@ class LatEm(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Xian, Akata, Sharma, Nguyen, Hein and Schiele",
+        "Latent embeddings for zero-shot classification",
+        "CVPR",
+        2016,
+    )
 
     def __init__(
         self,

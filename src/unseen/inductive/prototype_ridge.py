@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.inductive.bilinear import FEWEST_CLASSES
 from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
 from unseen.numerics.folds import Rows, class_folds
@@ -62,6 +63,14 @@ class PrototypeRidge(ZeroShotClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Shigeto, Suzuki, Hara, Shimbo and Matsumoto",
+        "Ridge regression, hubness, and zero-shot learning",
+        "ECML-PKDD",
+        2015,
+        table_name="LR",
+    )
 
     coef_: Array
     intercept_: Array

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.rows import class_sums, class_weights, gram
@@ -60,6 +61,13 @@ class SAE(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Kodirov, Xiang and Gong",
+        "Semantic autoencoder for zero-shot learning",
+        "CVPR",
+        2017,
+    )
 
     encoder_: Array
     center_: Array

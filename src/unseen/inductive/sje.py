@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.numerics.losses import structured_hinge
 from unseen.numerics.rows import Codes
@@ -52,6 +53,13 @@ class SJE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Akata, Reed, Walter, Lee and Schiele",
+        "Evaluation of output embeddings for fine-grained image classification",
+        "CVPR",
+        2015,
+    )
 
     _centred = False
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
 from unseen.numerics.relu import rectified, relu_gradients, relu_similarities
@@ -83,6 +84,14 @@ class SSE(ZeroShotClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Zhang and Saligrama",
+        "Zero-shot learning via semantic similarity embedding",
+        "ICCV",
+        2015,
+        table_name="SSE-ReLU",
+    )
 
     anchors_: Array
     weight_: Array

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from unseen import methods
 from unseen.exceptions import AdaptationWarning, DataError
-from unseen.experiments.registry import configured, method
 from unseen.features import (
     Backbone,
     Broken,
@@ -38,7 +38,6 @@ from unseen.semantics import ClassTable
 
 Array = npt.NDArray[Any]
 
-FLAGSHIP = "SelfPacedPrototypes"
 FEW_ROWS = 5000
 
 
@@ -125,7 +124,7 @@ def fit(
     task: Task,
     backbone: Backbone,
     store: FeatureStore | None,
-    name: str = FLAGSHIP,
+    name: str = methods.DEFAULT,
     seed: int | None = None,
     *,
     on_progress: Callable[[Progress], None] | None = None,
@@ -136,7 +135,7 @@ def fit(
     No label of the pool is looked at: a transductive method gets its rows marked as unlabelled, and
     any other does not get them at all.
     """
-    chosen = method(name)
+    chosen = methods.find(name)
     tell = on_stage or (lambda _: None)
     pictures = task.pictures
     tell("features")
@@ -146,8 +145,7 @@ def fit(
     is_seen = np.array([path in label_of for path in found.paths], dtype=bool)
     labels = np.array([label_of.get(path) for path in found.paths], dtype=object)
     _check_enough(found, labels, pictures)
-    model = chosen.build(task.table) if seed is None else configured(name, task.table, seed)
-    model.set_params(candidates=task.candidates)
+    model = chosen.build(task.table, candidates=task.candidates, random_state=seed)
     rows = np.ones(len(labels), dtype=bool) if chosen.transductive else is_seen
     tell("learning")
     # On few rows the threads of matrix products only wait for each other.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.base import ZeroShotClassifier, bare, classes_with
+from unseen.base import ZeroShotClassifier, bare
 from unseen.exceptions import AdaptationWarning
 from unseen.inputs import UNLABELLED, has_label, labelled_rows
 from unseen.numerics.chunks import Chunks, kept, mapped, marked, summed, taken
@@ -142,7 +142,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         if not self.takes_known:
             raise ValueError(
                 f"{type(self).__name__} cannot learn from known rows of the pool. Leave 'known' out, "
-                f"or fit one of {', '.join(classes_with('takes_known'))}."
+                "or fit a method that can: unseen.methods.select(takes_known=True) lists them."
             )
         return Known.of(known, rows, candidates)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
+from unseen.citation import Citation
 from unseen.numerics.best import best_of_each_class
 from unseen.numerics.graph import neighbour_graph
 from unseen.numerics.rows import class_sums
@@ -85,6 +86,15 @@ class BiDiLEL(PointClassifier):
     >>> BiDiLEL(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    # Table III's "Wang et al." is most likely this method; it may be RKT.
+    citation = Citation(
+        "Wang and Chen",
+        "Zero-shot visual recognition via bidirectional latent embedding",
+        "IJCV",
+        2017,
+        table_name="Wang et al.",
+    )
 
     stress_: float
     takes_known: ClassVar[bool] = True

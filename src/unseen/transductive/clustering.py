@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.numerics.prototypes import prototype_map
 from unseen.numerics.rows import class_sums, class_weights
 from unseen.transductive.points import PointClassifier, PoolProblem
@@ -66,6 +67,14 @@ class SemiSupervisedClustering(PointClassifier):
     >>> SemiSupervisedClustering(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Shojaee and Soleymani Baghshah",
+        "Semi-supervised zero-shot learning by a clustering-based approach",
+        "arXiv",
+        2016,
+        table_name="Shojaee et al.",
+    )
 
     takes_known: ClassVar[bool] = True
     _positive: ClassVar[tuple[str, ...]] = ("pool_weight", "ridge")

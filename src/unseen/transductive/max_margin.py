@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.folds import Rows
 from unseen.numerics.losses import structured_hinge
@@ -86,6 +87,14 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     >>> model.transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Li and Guo",
+        "Max-margin zero-shot learning for multi-class classification",
+        "AISTATS",
+        2015,
+        table_name="Li & Guo",
+    )
 
     inductive_: Array
     takes_known: ClassVar[bool] = True

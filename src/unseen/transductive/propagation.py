@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from unseen.citation import Citation
 from unseen.numerics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
 from unseen.numerics.known import NOTHING_KNOWN, Known
 from unseen.numerics.transport import balance
@@ -77,6 +78,13 @@ class PrototypePropagation(PointClassifier):
     >>> PrototypePropagation(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Kalantidis, Tolias and others",
+        "Label propagation for zero-shot classification with vision-language models",
+        "CVPR",
+        2024,
+    )
 
     propagated_: Array
     takes_known: ClassVar[bool] = True

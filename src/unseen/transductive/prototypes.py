@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.numerics.chunks import kept, mapped, summed
 from unseen.numerics.gaussian import (
@@ -129,6 +130,13 @@ class SelfPacedPrototypes(PrototypeClassifier):
     >>> SelfPacedPrototypes(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "The unseen developers",
+        "Self-paced prototypes",
+        "unseen",
+        2026,
+    )
 
     takes_known = True
     takes_chunks = True

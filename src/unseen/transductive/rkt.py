@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from unseen.citation import Citation
 from unseen.numerics.dictionary import sparse_codes
 from unseen.numerics.gaussian import scores
 from unseen.numerics.rows import class_sums
@@ -73,6 +74,13 @@ class RKT(PointClassifier):
     >>> RKT(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Wang, Li, Lin and Zhuang",
+        "Relational knowledge transfer for zero-shot learning",
+        "AAAI",
+        2016,
+    )
 
     relations_: Array
     takes_known: ClassVar[bool] = True

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.moments import Moments, Ridge
 from unseen.numerics.rows import class_sums
@@ -72,6 +73,13 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     >>> SMS(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Guo, Ding, Jin and Wang",
+        "Transductive zero-shot recognition via shared model space learning",
+        "AAAI",
+        2016,
+    )
 
     inductive_: Array
     C_: float

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.numerics.bilinear import Sums
 from unseen.numerics.chunks import mapped
@@ -87,6 +88,13 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     >>> TASTE(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Yu, Ji, Guo and Pang",
+        "Transductive zero-shot learning with adaptive structural embedding",
+        "TNNLS",
+        2017,
+    )
 
     takes_chunks = True
 

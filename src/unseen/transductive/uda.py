@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from unseen.citation import Citation
 from unseen.numerics.dictionary import sparse_codes, tied_dictionary
 from unseen.numerics.gaussian import scores
 from unseen.numerics.prototypes import PrototypeMap
@@ -74,6 +75,14 @@ class UDA(PointClassifier):
     >>> UDA(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Kodirov, Xiang, Fu and Gong",
+        "Unsupervised domain adaptation for zero-shot learning",
+        "ICCV",
+        2015,
+        table_name="Kodirov et al.",
+    )
 
     _positive: ClassVar[tuple[str, ...]] = ("dictionary_tie", "code_tie", "penalty")
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.cluster import KMeans
 
+from unseen.citation import Citation
 from unseen.numerics.prototypes import nearest_scores, prototype_map
 from unseen.numerics.transport import balance
 from unseen.transductive.points import PointClassifier, PoolProblem
@@ -78,6 +79,13 @@ class WDVSc(PointClassifier):
     >>> WDVSc(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Wan, Chen, Li, Yan, Zhang, Yu and Liao",
+        "Transductive zero-shot learning with visual structure constraint",
+        "NeurIPS",
+        2019,
+    )
 
     _positive: ClassVar[tuple[str, ...]] = ("weight", "ridge", "epsilon")
 
