@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from estimators import ESTIMATORS, name_of
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive import TransductiveClassifier
 
 STOCHASTIC = {
     "check_sample_weight_equivalence_on_dense_data": (

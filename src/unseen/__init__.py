@@ -1,6 +1,7 @@
 """unseen: recognise classes that nobody has labelled."""
 
 from unseen import inductive, transductive
+from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning, DataError, ModelFileError
 from unseen.fast import FastTraining
@@ -17,6 +18,7 @@ __all__ = [
     "DataError",
     "FastTraining",
     "ModelFileError",
+    "ZeroShotClassifier",
     "add_classes_to_onnx",
     "export_onnx",
     "load",

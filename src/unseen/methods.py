@@ -21,7 +21,7 @@ from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.exceptions import DataError
 from unseen.fast import FastTraining
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive import TransductiveClassifier
 
 ENTRY_POINT_GROUP = "unseen.methods"
 """Entry points of this group are ``name = "module:Class"``."""

@@ -9,7 +9,7 @@ from estimators import ESTIMATORS, name_of
 from toys import make_toy
 from unseen import FastTraining, SelfPaced
 from unseen.methods import find, select
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive import TransductiveClassifier
 
 TOY = make_toy()
 X, Y = TOY.transductive()

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
 from unseen.citation import Citation
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.attributes import (
+from unseen.rows.labelled import Rows
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import (
     Bank,
     attribute_log_likelihood,
     log_prior,
@@ -20,10 +21,7 @@ from unseen.numerics.attributes import (
     signs,
     thresholds,
 )
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 LEAST = 0.01
 """No attribute is surer than this: a seen class is not the whole truth about an unseen one."""

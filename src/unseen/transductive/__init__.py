@@ -1,10 +1,10 @@
 """Transductive methods: they learn from unlabelled rows too. One paper, one file."""
 
+from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.propagation import PrototypePropagation
-from unseen.transductive.prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.rkt import RKT
 from unseen.transductive.rounds import Round
 from unseen.transductive.selection import (
@@ -15,12 +15,13 @@ from unseen.transductive.selection import (
     ThresholdSelection,
 )
 from unseen.transductive.self_paced import SelfPaced
+from unseen.transductive.self_paced_prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.sms import SMS
 from unseen.transductive.taste import TASTE
 from unseen.transductive.tmvhlp import TMVHLP
 from unseen.transductive.uda import UDA
 from unseen.transductive.wdvsc import WDVSc
-from unseen.transductive.whitening import WithinClassWhitening
+from unseen.transductive.within_class_whitening import WithinClassWhitening
 
 __all__ = [
     "RKT",
@@ -41,6 +42,7 @@ __all__ = [
     "SelfPacedPrototypes",
     "SemiSupervisedClustering",
     "ThresholdSelection",
+    "TransductiveClassifier",
     "WDVSc",
     "WithinClassWhitening",
 ]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from unseen import methods
@@ -19,12 +18,11 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.models import ORIGIN
 from unseen.labelling.report import write_report
 from unseen.metrics import per_class_accuracy
-from unseen.numerics.gaussian import TRUSTED
 from unseen.persistence import save
 from unseen.serving.studio.material import Material
+from unseen.statistics.gaussian_classes import TRUSTED
 from unseen.transductive.rounds import Observer
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 def offered() -> list[str]:
