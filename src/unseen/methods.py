@@ -21,7 +21,6 @@ from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.exceptions import DataError
 from unseen.fast import FastTraining
-from unseen.transductive import TransductiveClassifier
 
 ENTRY_POINT_GROUP = "unseen.methods"
 """Entry points of this group are ``name = "module:Class"``."""
@@ -77,7 +76,12 @@ class Method:
     @property
     def transductive(self) -> bool:
         """Whether it learns from unlabelled rows as well."""
-        return issubclass(self.estimator, TransductiveClassifier)
+        return self.estimator.learns_from_pool
+
+    @property
+    def takes_class_means(self) -> bool:
+        """Whether it has a fast form; a fast form has no other."""
+        return self.estimator.takes_class_means and not self.fast
 
     @property
     def takes_chunks(self) -> bool:
@@ -135,7 +139,7 @@ def catalogue() -> Mapping[str, Method]:
                 f"The method {point.name!r} of the package {package!r} is left out: {error}",
                 stacklevel=2,
             )
-    fast = [replace(m, fast=True) for m in methods.values() if m.estimator.takes_class_means]
+    fast = [replace(m, fast=True) for m in methods.values() if m.takes_class_means]
     return methods | {method.name: method for method in fast}
 
 
@@ -171,6 +175,7 @@ def select(
     *,
     transductive: bool | None = None,
     fast: bool | None = None,
+    takes_class_means: bool | None = None,
     takes_chunks: bool | None = None,
     takes_known: bool | None = None,
 ) -> list[str]:
@@ -182,6 +187,7 @@ def select(
     asked = {
         "transductive": transductive,
         "fast": fast,
+        "takes_class_means": takes_class_means,
         "takes_chunks": takes_chunks,
         "takes_known": takes_known,
     }
