@@ -17,7 +17,7 @@ from unseen.semantics import ClassTable
 from unseen.serving.studio import pool_html
 from unseen.serving.studio.data_sources import embedded, photographs
 from unseen.serving.studio.downloads import write_labels, write_model, write_page
-from unseen.serving.studio.outcomes import OFFERED, Snapshot, compare, learn
+from unseen.serving.studio.outcomes import Snapshot, compare, learn, offered
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 
@@ -42,7 +42,7 @@ def data(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@pytest.mark.parametrize("name", offered())
 def test_every_method_learns_and_continues_from_corrections(data, name):
     rounds = []
     first = learn(data, name, on_round=rounds.append)
@@ -66,7 +66,7 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
 def test_no_label_of_the_pool_reaches_a_fit(data):
     """The truth may say anything: labels do not change."""
     lies = PoolData(**{**vars(data), "truth": data.truth[::-1]})
-    for name in OFFERED[:2]:
+    for name in offered()[:2]:
         one, other = learn(data, name), learn(lies, name)
         np.testing.assert_array_equal(one.result.probabilities, other.result.probabilities)
 

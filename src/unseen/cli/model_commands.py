@@ -11,6 +11,7 @@ from rich.console import Console
 from unseen.cli import feature_rows, options, output
 from unseen.cli.photo_commands import fit_json, fit_photographs
 from unseen.exceptions import DataError
+from unseen.methods import DEFAULT
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
 
@@ -23,7 +24,7 @@ def fit(
     words: options.Words = "",
     word_weight: options.WordWeight = 0.5,
     candidates: options.Candidates = "",
-    method: options.Method = "SelfPacedPrototypes",
+    method: options.Method = DEFAULT,
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
     cache: options.Cache = None,

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unseen.cli import options, output
 from unseen.exceptions import DataError
+from unseen.methods import DEFAULT
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Labels, Preparation
@@ -36,7 +37,7 @@ def label(
             show_default=False,
         ),
     ] = "",
-    method: options.Method = "SelfPacedPrototypes",
+    method: options.Method = DEFAULT,
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
     cache: options.Cache = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.inductive.bilinear import FEWEST_CLASSES
 from unseen.rows.labelled import Rows, class_folds
 from unseen.rows.passes import class_sums, class_weights
@@ -60,6 +61,14 @@ class PrototypeRidge(ZeroShotClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Shigeto, Suzuki, Hara, Shimbo and Matsumoto",
+        "Ridge regression, hubness, and zero-shot learning",
+        "ECML-PKDD",
+        2015,
+        table_name="LR",
+    )
 
     coef_: Array
     intercept_: Array

@@ -11,7 +11,7 @@ from unseen.labelling.classes import (
     make_table,
     read_classes,
 )
-from unseen.labelling.fitting import FLAGSHIP, Fitted, Task, fit
+from unseen.labelling.fitting import Fitted, Task, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
@@ -20,7 +20,6 @@ from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare
 
 __all__ = [
-    "FLAGSHIP",
     "UNUSED_DESCRIPTIONS",
     "Answer",
     "Fitted",

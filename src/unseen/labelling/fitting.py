@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unseen import methods
 from unseen.exceptions import AdaptationWarning
-from unseen.experiments.registry import configured, method
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array
 
-FLAGSHIP = "SelfPacedPrototypes"
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
 
@@ -29,7 +28,7 @@ class Task:
     """Everything that decides the labels of a pool: the same task gives the same labels."""
 
     data: PoolData
-    method: str = FLAGSHIP
+    method: str = methods.DEFAULT
     seed: int = 0
     """For what a method draws at random."""
     corrections: Mapping[int, str] = field(default_factory=dict)
@@ -93,11 +92,11 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     observer : callable, optional
         Called with the number and the probabilities of every round of a transductive method.
     """
-    data, transductive = task.data, method(task.method).transductive
-    model = configured(task.method, data.table, task.seed).set_params(candidates=data.candidates)
-    X, y = _training_rows(task, transductive)
+    data, method = task.data, methods.find(task.method)
+    model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
+    X, y = _training_rows(task, method.transductive)
     options: dict[str, Any] = {}
-    if transductive:
+    if method.transductive:
         known = dict(task.corrections) if model.takes_known and task.corrections else None
         options = {"observer": observer, "known": known}
     threads = 1 if X.size < SINGLE_THREAD_NUMBERS else None

@@ -1,7 +1,9 @@
 """Which classes a model file may name.
 
 A file names a class by a key of this table, such as ``inductive.eszsl.ESZSL``. The table is made from
-modules that are already imported; nothing is ever imported because a file says so.
+modules that are already imported, and from the methods that installed packages registered, which have
+keys such as ``their-package:TheirMethod``. Nothing is ever imported because a file says so: the
+catalogue imports all entry points of its group, whatever a file names.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from unseen.methods import catalogue
 from unseen.semantics import ClassTable
 
 BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
@@ -25,12 +28,17 @@ HOMES = ("base", "fast", "inductive", "rows", "semantics", "solvers", "statistic
 
 
 def known_classes() -> dict[str, Any]:
-    """Return key -> class: our estimators, our records, and a few classes of scikit-learn.
+    """Return key -> class: estimators, our records, and a few classes of scikit-learn.
 
     >>> known_classes()["inductive.eszsl.ESZSL"]
     <class 'unseen.inductive.eszsl.ESZSL'>
     """
-    known: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
+    known: dict[str, Any] = {
+        f"{method.package}:{method.plain_name}": method.estimator
+        for method in catalogue().values()
+        if method.package != "unseen"
+    }
+    known |= {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
     for module in [m for name, m in sorted(sys.modules.items()) if _is_home(name)]:
         for cls in vars(module).values():
             if isinstance(cls, type) and cls.__module__ == module.__name__ and is_permitted(cls):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.inputs import read_shares
 from unseen.rows import kernels
@@ -140,6 +141,13 @@ class SelfPacedPrototypes(PrototypeClassifier):
     >>> SelfPacedPrototypes(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "The unseen developers",
+        "Self-paced prototypes",
+        "unseen",
+        2026,
+    )
 
     takes_known = True
     takes_chunks = True

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unseen import labelling
-from unseen.experiments.registry import METHODS
-from unseen.labelling import FLAGSHIP, Fitted, PoolData
+from unseen import labelling, methods
+from unseen.labelling import Fitted, PoolData
 from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
 
-OFFERED = tuple(
-    sorted(METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name))
-)
-"""Methods by name: the flagship, then those that learn from the pool as well."""
+
+def offered() -> list[str]:
+    """Return the names of the methods: the default, those that learn from the pool, then the rest."""
+    known = methods.catalogue()
+    return sorted(known, key=lambda n: (n != methods.DEFAULT, not known[n].transductive, known[n].fast))
 
 
 @dataclass(frozen=True, eq=False)

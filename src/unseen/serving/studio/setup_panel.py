@@ -11,7 +11,7 @@ from nicegui import ui
 
 from unseen.labelling import PoolData
 from unseen.serving.studio.data_sources import photographs
-from unseen.serving.studio.outcomes import OFFERED
+from unseen.serving.studio.outcomes import offered
 
 EMBEDDED, FOLDER = "Printed letters → handwritten digits", "A folder of photographs"
 NOTHING = "nothing"
@@ -81,9 +81,10 @@ class SetupPanel:
     def _draw_methods(self, start: Callable[[], Any]) -> None:
         with ui.element("section").classes("card").props('aria-label="Method"'):
             ui.html("<h2>2 · Method</h2>", sanitize=False)
-            self.method = ui.select(list(OFFERED), value=OFFERED[0], label="Method")
+            names = offered()
+            self.method = ui.select(names, value=names[0], label="Method")
             self.method.props("outlined dense options-dense")
-            self.other = ui.select([NOTHING, *OFFERED], value=NOTHING, label="Compare with")
+            self.other = ui.select([NOTHING, *names], value=NOTHING, label="Compare with")
             self.other.props("outlined dense options-dense")
             self.start = ui.button("Learn", on_click=start).props("unelevated no-caps")
 
