@@ -56,7 +56,7 @@ class Page(HTMLParser):
 def written(finished, tmp_path_factory):
     plan, store = finished
     out = tmp_path_factory.mktemp("report")
-    return write_report(store, out, plan.keys, "A <small> run")
+    return write_report(store, out, plan.keys, "A <small> run", "unseen bench --cell")
 
 
 @pytest.fixture(scope="module")

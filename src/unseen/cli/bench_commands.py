@@ -65,19 +65,17 @@ def bench(
     wanted = wanted.narrowed(_names(datasets), _names(methods), seeds)
     plan = make_plan(wanted, data)
     with Store(out / STORE) as store:
-        with _Shown(len(plan.cells)) as shown:
-            progress = run(
-                plan, store, jobs=jobs or os.cpu_count() or 1, retry=retry, on_progress=shown
-            )
+        with _ProgressBar(len(plan.cells)) as bar:
+            progress = run(plan, store, jobs=jobs or os.cpu_count() or 1, retry=retry, on_progress=bar)
         written = write_report(
             store, out, plan.keys, f"Zero-shot learning: {wanted.name}", RERUN_COMMAND
         )
         rows = store.rows(plan.keys)
-    told = _told(plan, progress, rows, written)
+    summary = _summary(plan, progress, rows, written)
     if as_json:
-        typer.echo(json.dumps({**told, "results": [_plain(r) for r in rows]}, indent=1))
+        typer.echo(json.dumps({**summary, "results": [_plain(r) for r in rows]}, indent=1))
         return
-    _print(told, rows, written)
+    _print(summary, rows, written)
 
 
 def report(
@@ -119,7 +117,7 @@ def _list_methods(as_json: bool) -> None:
         typer.echo(" ".join((f"{method.name:<28}{kind:<14}", source, package)).rstrip())
 
 
-def _told(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dict[str, Any]:
+def _summary(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dict[str, Any]:
     return {
         "command": "unseen bench",
         "specification": plan.specification.to_dict(),
@@ -152,19 +150,19 @@ def _again(out: Path, key: str, data: Path | None) -> None:
     if not (out / STORE).is_file():
         raise DataError(f"{out / STORE}: no such store. Name its folder with --out.")
     with Store(out / STORE) as store:
-        found = store.rows([key])
-    if not found:
+        stored = store.rows([key])
+    if not stored:
         raise DataError(f"{out / STORE}: has no row {key!r}. The report lists the keys of all rows.")
-    cell = Cell(**found[0].specification)
+    cell = Cell(**stored[0].specification)
     outcome = attempt(cell, Loader(data))
-    before, now = found[0].accuracy, outcome.metrics.get("accuracy", math.nan)
+    before, now = stored[0].accuracy, outcome.metrics.get("accuracy", math.nan)
     same = "the same" if before == now else "not the same"
     typer.echo(f"{cell.label}\nstored {100 * before:.2f}%, now {100 * now:.2f}%: {same}")
     if outcome.error:
         typer.echo(outcome.error)
 
 
-class _Shown:
+class _ProgressBar:
     """The progress bar: cells, time left, and the best so far."""
 
     def __init__(self, total: int) -> None:
@@ -179,7 +177,7 @@ class _Shown:
         )
         self._task = self._bar.add_task("", total=total, left="")
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> _ProgressBar:
         self._bar.start()
         return self
 
@@ -202,12 +200,12 @@ class _Shown:
 
 def _plain(row: Any) -> dict[str, Any]:
     names = ("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed")
-    told = {name: getattr(row, name) for name in names}
+    fields = {name: getattr(row, name) for name in names}
     numbers = {"accuracy": row.accuracy, "seconds": row.seconds, "peak_mb": row.peak_mb}
-    return told | {k: None if math.isnan(v) else v for k, v in numbers.items()}
+    return fields | {k: None if math.isnan(v) else v for k, v in numbers.items()}
 
 
-def _print(told: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
+def _print(summary: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
     from unseen.experiments.results import Results, measured
 
     results = Results(rows)
@@ -223,7 +221,7 @@ def _print(told: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
     if not console.is_terminal:  # a log has no edge at which to break
         console = Console(width=max(80, console.measure(table).maximum))
     console.print(table)
-    line = f"{told['cells']} cells, {told['run_now']} run now in {told['seconds']} s"
-    if told["failed"]:
-        line += f", {told['failed']} failed: run again with --retry"
+    line = f"{summary['cells']} cells, {summary['run_now']} run now in {summary['seconds']} s"
+    if summary["failed"]:
+        line += f", {summary['failed']} failed: run again with --retry"
     console.print(f"{line}\nwrote {written[0]} and {len(written) - 1} files beside it", highlight=False)

@@ -26,19 +26,19 @@ def beside_paper(results: Results, table: str) -> Table:
         spread = "" if line.deviation is None else f" ± {line.deviation:g}"
         published = Value(f"{line.mean:g}{spread}", line.mean)
         theirs = Value(line.method), Value(line.column), Value(line.features)
-        found = 0
+        pairs = 0
         for dataset in results.datasets:
-            own = measured(results.select(dataset, ours.get(line.method, "")))
-            if registry.paper_column(dataset) != line.column or own.number is None:
+            our_value = measured(results.select(dataset, ours.get(line.method, "")))
+            if registry.paper_column(dataset) != line.column or our_value.number is None:
                 continue
-            found += 1
+            pairs += 1
             features = results.features(dataset)
-            gap = own.number - line.mean
-            difference = Value(signed(gap), gap, own.keys, f"mean accuracy minus {line.mean!r}")
+            gap = our_value.number - line.mean
+            difference = Value(signed(gap), gap, our_value.keys, f"mean accuracy minus {line.mean!r}")
             verdict = Value(why_not(dataset, features, line.features) or "comparable")
             ends = theirs[1], Value(dataset), theirs[2], Value(features)
-            together.append([theirs[0], published, own, difference, verdict, *ends])
-        if not found:
+            together.append([theirs[0], published, our_value, difference, verdict, *ends])
+        if not pairs:
             none = Value("–")
             why = Value("not in this library" if line.method not in ours else "no such data here")
             alone.append([theirs[0], published, none, none, why, theirs[1], none, theirs[2], none])

@@ -35,15 +35,17 @@ def figure_4(results: Results) -> list[Figure]:
     """Fig. 4: ASTE against TASTE on every data set; and the paper's own numbers."""
     lines = []
     for method in ("ASTE", "TASTE"):
-        found = {d: results.select(d, method) for d in results.datasets}
-        found = {d: rows for d, rows in found.items() if rows}
-        if found:
-            lines.append(_line(method, list(found), list(found.values())))
+        rows_of = {d: results.select(d, method) for d in results.datasets}
+        rows_of = {d: rows for d, rows in rows_of.items() if rows}
+        if rows_of:
+            lines.append(_line(method, list(rows_of), list(rows_of.values())))
     published = {(p.method, p.column): p.mean for t in ("II", "III") for p in paper.accuracies(t)}
-    told = ", ".join(f"{c} {published['ASTE', c]:g} → {published['TASTE', c]:g}" for c in paper.COLUMNS)
+    published_text = ", ".join(
+        f"{c} {published['ASTE', c]:g} → {published['TASTE', c]:g}" for c in paper.COLUMNS
+    )
     caption = (
         "Structural embedding without (ASTE) and with unlabelled rows (TASTE). The paper, on VGG-19 "
-        f"features, not comparable with ours: {told}."
+        f"features, not comparable with ours: {published_text}."
     )
     title = "Fig. 4 — ASTE against TASTE"
     return [Figure("fig_4", title, "bars", "", "per-class accuracy, %", lines, caption)]
@@ -110,11 +112,11 @@ def rounds(results: Results) -> list[Figure]:
         for method in results.methods(transductive=True):
             rows = [r for r in results.select(dataset, method) if r.trial == 0 and r.history]
             for row in rows:
-                told = [h for h in row.history if h.get("purity") is not None]
-                if len(told) < 2:  # all rows are trusted in one round: no curve
+                measured_rounds = [h for h in row.history if h.get("purity") is not None]
+                if len(measured_rounds) < 2:  # all rows are trusted in one round: no curve
                     continue
-                x = [h["round"] for h in told]
-                y = [100 * h["purity"] for h in told]
+                x = [h["round"] for h in measured_rounds]
+                y = [100 * h["purity"] for h in measured_rounds]
                 form = find(method)
                 fast_form_of = form.plain_name if form.fast else ""
                 lines.append(Line(method, x, y, [row.key] * len(x), fast_form_of=fast_form_of))
@@ -148,11 +150,11 @@ def confusions(results: Results) -> list[Figure]:
     """Confusion of the best method on each data set: what was taken for what."""
     made = []
     for dataset in _telling(results):
-        found = [r for t in (False, True) for r in _best(results, dataset, t)[:1]]
-        found = [r for r in found if "confusion" in r.metrics]
-        if not found:
+        best_rows = [r for t in (False, True) for r in _best(results, dataset, t)[:1]]
+        best_rows = [r for r in best_rows if "confusion" in r.metrics]
+        if not best_rows:
             continue
-        row = max(found, key=lambda r: r.accuracy)
+        row = max(best_rows, key=lambda r: r.accuracy)
         names = row.metrics["confusion"]["classes"]
         counts = np.array(row.metrics["confusion"]["counts"], dtype=float)
         shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

@@ -134,8 +134,8 @@ class Store:
     def rows(self, keys: Iterable[str] | None = None) -> list[Row]:
         """Return rows in the order of ``keys``, or all of them in the order of their keys."""
         names = ", ".join(f'"{c}"' for c in _COLUMNS)
-        found = self._database.execute(f"select {names} from cells order by key").fetchall()
-        rows = {values[0]: _row(values) for values in found}
+        stored = self._database.execute(f"select {names} from cells order by key").fetchall()
+        rows = {values[0]: _row(values) for values in stored}
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
     def untimed(self) -> list[tuple[Any, ...]]:

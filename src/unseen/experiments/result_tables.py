@@ -55,15 +55,16 @@ def taste_paired(results: Results) -> Table:
     columns = ("Data", "Method", "TASTE", "method", "difference", "95% interval", "p")
     rows = []
     for dataset in results.datasets:
-        own = results.select(dataset, "TASTE")
+        taste_rows = results.select(dataset, "TASTE")
         for name in results.methods(transductive=True, fast=False):
-            other = results.select(dataset, name)
-            if name == "TASTE" or not own or not other:
+            other_rows = results.select(dataset, name)
+            if name == "TASTE" or not taste_rows or not other_rows:
                 continue
-            found = compare(by_class(own), by_class(other))
-            taste, method = measured(own), measured(other)
-            gap, low, high = (signed(100 * v) for v in (found.difference, found.low, found.high))
-            ends = Value(gap), Value(f"{low} to {high}"), Value(p_text(found.p_value))
+            comparison = compare(by_class(taste_rows), by_class(other_rows))
+            taste, method = measured(taste_rows), measured(other_rows)
+            bounds = (comparison.difference, comparison.low, comparison.high)
+            gap, low, high = (signed(100 * v) for v in bounds)
+            ends = Value(gap), Value(f"{low} to {high}"), Value(p_text(comparison.p_value))
             rows.append([Value(dataset), Value(name), taste, method, *ends])
     notes = ["Positive: TASTE is better. Classes are resampled; trials are averaged first.", TRIALS]
     title = "Table III — TASTE beside each transductive method, paired over classes"
@@ -113,12 +114,12 @@ def table_5(results: Results) -> Table:
             if plain.number is None or fast.number is None:
                 continue
             ratio = plain.number / fast.number
-            found = Value(f"{ratio:.1f}", ratio, plain.keys + fast.keys, "ratio seconds")
+            speed_up = Value(f"{ratio:.1f}", ratio, plain.keys + fast.keys, "ratio seconds")
             line = published.get(registry.method(name).table_name)
             theirs = [Value("–")] * 3
             if line is not None and registry.paper_column(dataset) == "AwA":
                 theirs = [Value(f"{v:g}", v) for v in (line.without, line.with_ft, line.ratio)]
-            rows.append([Value(name), Value(dataset), plain, fast, found, *theirs])
+            rows.append([Value(name), Value(dataset), plain, fast, speed_up, *theirs])
     notes = [
         "Ours include the choice of parameters on class-wise folds, which fast training does not "
         "shorten; the paper's are of one fit with fixed parameters on AwA (VGG-19, Matlab, another "
@@ -132,8 +133,8 @@ def generalised(results: Results) -> Table:
     columns = ("Data", "Method", "seen", "unseen", "harmonic", "AUSUC")
     rows = []
     for dataset in results.datasets:
-        found = {m: results.select(dataset, m, setting="gzsl") for m in results.methods()}
-        found = {m: trials for m, trials in found.items() if trials}
+        trials_of = {m: results.select(dataset, m, setting="gzsl") for m in results.methods()}
+        trials_of = {m: trials for m, trials in trials_of.items() if trials}
         block = [
             [
                 Value(dataset),
@@ -143,7 +144,7 @@ def generalised(results: Results) -> Table:
                 measured(trials),
                 measured(trials, "ausuc"),
             ]
-            for name, trials in found.items()
+            for name, trials in trials_of.items()
         ]
         for column in (4, 5):
             _mark_best([row[column] for row in block], block, column)
@@ -160,9 +161,9 @@ def priors(results: Results) -> Table:
     rows = []
     for dataset in results.datasets:
         for name in results.methods(transductive=True):
-            found = [measured(results.select(dataset, name, prior=kind)) for kind in kinds]
-            if any(v.keys for v in found[1:]):
-                rows.append([Value(dataset), Value(name), *found])
+            accuracies = [measured(results.select(dataset, name, prior=kind)) for kind in kinds]
+            if any(v.keys for v in accuracies[1:]):
+                rows.append([Value(dataset), Value(name), *accuracies])
     notes = [
         "“known” is told the pool's true class sizes, which a real pool does not reveal.",
         "– the method does not offer it.",
@@ -180,8 +181,8 @@ def bound_terms(results: Results) -> Table:
             trials = [r for r in form if "seen_error_rows" in r.metrics]
             if trials:
                 kinds = ("seen_error_rows", "seen_error_patterns")
-                found = [measured(trials, kind, 3) for kind in kinds]
-                rows.append([Value(dataset), Value(trials[0].method), *found])
+                errors = [measured(trials, kind, 3) for kind in kinds]
+                rows.append([Value(dataset), Value(trials[0].method), *errors])
     notes = [
         "Squared loss against one-hot labels, Eq. (26) and (27), averaged within a class first. "
         "ε̄ ≤ ε holds for any linear model by Jensen's inequality: it is no sign of a better model."

@@ -12,27 +12,27 @@ from unseen.experiments.significance import by_class, compare
 
 def sentences(results: Results) -> list[str]:
     """Return one sentence for each thing that the rows show."""
-    told = [s for d in results.datasets for s in _dataset(results, d)]
-    told += _fast_training(results)
+    lines = [s for d in results.datasets for s in _dataset(results, d)]
+    lines += _fast_training(results)
     time, _ = paper.prediction_ms()
     fits = [r for r in results.fits if r.setting == "zsl"]
     if fits:
         slowest = max(fits, key=lambda r: r.predict_seconds)
-        told.append(
+        lines.append(
             f"Prediction takes at most {1000 * slowest.predict_seconds:.3f} ms a row "
             f"({slowest.method}, {slowest.dataset}); the paper says about {time:g} ms."
         )
     verdicts = [row[4].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
     paired = [v for v in verdicts if "comparable" in v]
     if paired:
-        told.append(
+        lines.append(
             f"Of {len(paired)} pairs of our number and the paper's, {paired.count('comparable')} are "
             "comparable; the tables beside the paper name both features and say why the others are not."
         )
     failed = sum(r.status == "failed" for r in results.all)
     if failed:
-        told.append(f"{failed} cells failed; see Warnings. The next run can try them again.")
-    return told
+        lines.append(f"{failed} cells failed; see Warnings. The next run can try them again.")
+    return lines
 
 
 def _dataset(results: Results, dataset: str) -> list[str]:
