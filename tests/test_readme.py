@@ -93,6 +93,19 @@ def test_commands_exist():
         assert re.search(rf"^{command}:", makefile, re.M), command
 
 
+def test_the_hooks_before_a_commit_are_the_checks_of_make_test():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    code = re.search(r"^CODE := (.*)$", makefile, re.M).group(1)
+    asked = makefile.replace("$(CODE)", code).replace("$(BIN)", ".venv/bin")
+    entries = re.findall(r"entry: (.*)$", hooks, re.M)
+    assert [entry.split()[0].rpartition("/")[2] for entry in entries] == [
+        *("ruff", "ruff", "mypy", "lint-imports")
+    ]
+    assert all(entry in asked for entry in entries)
+    assert "http" not in hooks
+
+
 def test_options_of_printed_commands_exist():
     """Every ``unseen …`` line of the pages names commands and options that there are."""
     group = typer.main.get_command(app)

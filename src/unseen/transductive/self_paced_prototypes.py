@@ -30,12 +30,7 @@ from unseen.statistics.adaptation import (
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
-from unseen.statistics.visual_space import (
-    Space,
-    prototype_scores,
-    scaled_rows,
-    seen_statistics,
-)
+from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round, show_round
@@ -142,12 +137,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
     np.str_('fox')
     """
 
-    citation = Citation(
-        "The unseen developers",
-        "Self-paced prototypes",
-        "unseen",
-        2026,
-    )
+    citation = Citation("The unseen developers", "Self-paced prototypes", "unseen", 2026)
 
     takes_known = True
     takes_chunks = True
