@@ -23,7 +23,9 @@ from pools import POOLS, pool_rows
 
 from unseen.datasets import load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics import gaussian, process, review, seen_model, transduction
+from unseen.statistics import gaussian_classes as gaussian
+from unseen.statistics import review, seen_model, transduction
+from unseen.statistics import semantic_process as process
 from unseen.transductive import SelfPacedPrototypes, prototypes
 
 Change = tuple[Any, str, Any]

@@ -28,7 +28,6 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pools import SCENARIOS, make_task
 from settings import (
     DATA,
@@ -44,8 +43,7 @@ from settings import (
 from sklearn.base import clone
 
 from unseen.datasets import ZeroShotDataset
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 def fold(data: ZeroShotDataset, seed: int) -> ZeroShotDataset:

@@ -23,8 +23,9 @@ import numpy as np
 from unseen import ASTE, ESZSL, TASTE
 from unseen.datasets import load_xlsa17, simulate
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics import coupled, moments
+from unseen.solvers import moments
 from unseen.transductive import BalancedSelection
+from unseen.transductive import _structural_problem as coupled
 
 PRINTED: dict[str, Any] = {"shrinkage": None, "selection": BalancedSelection()}
 """The paper's TASTE."""

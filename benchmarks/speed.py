@@ -34,9 +34,9 @@ from sklearn.svm import LinearSVC
 from unseen import ASTE, ESZSL, TASTE, FastTraining, PrototypeRidge
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics.bilinear import Path as Values
-from unseen.numerics.bilinear import choose, semantic_scale
-from unseen.numerics.folds import Rows
+from unseen.inductive._bilinear_folds import Path as Values
+from unseen.inductive._bilinear_folds import choose, semantic_scale
+from unseen.rows.labelled import Rows
 from unseen.transductive import BalancedSelection
 
 Fit = Callable[[], Any]

@@ -12,7 +12,7 @@ import pytest
 import unseen
 from unseen import ASTE, ESZSL, TASTE, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_xlsa17
-from unseen.numerics import moments
+from unseen.solvers import moments
 
 CUB = (
     Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -16,7 +16,6 @@ from os import PathLike
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import (
@@ -36,14 +35,12 @@ from unseen.inputs import (
     read_labels,
     weighed_chunks,
 )
-from unseen.numerics.chunks import Chunks, argmax, chunked, mapped, summed
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes
-from unseen.numerics.scorer import Scorer
+from unseen.rows.chunks import Chunks, argmax, chunked, mapped, summed
+from unseen.rows.labelled import Rows
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.statistics.scorer import Scorer
+from unseen.typing import Array, Codes
 
 CALIBRATED = 30
 """Rows a class on which a temperature is fitted where no class could be held out."""

@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier, bare, classes_with
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
 from unseen.inputs import aligned, labelled_rows, read_labels
-from unseen.numerics.chunks import chunked, summed
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, class_patterns
-from unseen.numerics.scorer import Scorer
-from unseen.transductive.base import TransductiveClassifier
+from unseen.rows.chunks import chunked, summed
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_patterns
+from unseen.statistics.scorer import Scorer
+from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array, Codes
 
 JUDGED = 30
 """Rows of a held-out class on which parameters are judged: the patterns alone would be too few."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from unseen.numerics.chunks import Chunks, mapped, marked, summed
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes
-
-Array = npt.NDArray[Any]
+from unseen.rows.chunks import Chunks, mapped, marked, summed
+from unseen.rows.labelled import Rows
+from unseen.typing import Array, Codes
 
 UNLABELLED = -1
 

@@ -17,11 +17,9 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from unseen.inputs import UNLABELLED, read_labels
-from unseen.numerics.evaluation import per_class_accuracy as _shares
-from unseen.numerics.evaluation import top_k_hits
-from unseen.numerics.rows import Codes
-
-Array = npt.NDArray[Any]
+from unseen.statistics.evaluation import per_class_accuracy as _shares
+from unseen.statistics.evaluation import top_k_hits
+from unseen.typing import Array, Codes
 
 
 class SeenUnseen(NamedTuple):

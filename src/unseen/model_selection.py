@@ -20,10 +20,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unseen.inputs import UNLABELLED, read_labels
-from unseen.numerics.folds import class_folds
+from unseen.rows.labelled import class_folds
 from unseen.semantics import ClassTable
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.intp]
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,11 @@ become a :class:`ClassTable` here, and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class ClassTable(Mapping[Hashable, Array]):

@@ -33,12 +33,12 @@ from unseen import (
     SynC,
 )
 from unseen.inductive import cmt, metric_zsl
+from unseen.inductive.hat import clustered_levels, given_levels
 from unseen.inductive.kdica import invariant_components
 from unseen.inductive.sync import _one_versus_other
 from unseen.model_selection import ClassWiseSearch
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-from unseen.numerics.hierarchy import clustered_levels, given_levels
+from unseen.rows.labelled import Rows
+from unseen.solvers.sums import Sums
 
 SYSTEMS = [m for m in INDUCTIVE if name_of(m) not in ("PrototypeRidge", "ESZSL", "ASTE", "SJE")]
 every = pytest.mark.parametrize("model", SYSTEMS, ids=name_of)
@@ -376,7 +376,7 @@ def test_sse_starts_at_the_city_block_distance(toy: Toy) -> None:
 
 
 def test_jlse_scores_are_a_similarity_of_codes(toy: Toy) -> None:
-    from unseen.numerics.simplex import simplex_codes
+    from unseen.solvers.simplex import simplex_codes
 
     X, y, codes, A = labelled(toy)
     model = JLSE(toy.semantics, spread=1.0).fit(X, y)

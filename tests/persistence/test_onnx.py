@@ -32,7 +32,7 @@ from unseen import (
     export_onnx,
 )
 from unseen.base import ZeroShotClassifier
-from unseen.numerics.scorer import Affine, Scorer, UnitLength
+from unseen.statistics.scorer import Affine, Scorer, UnitLength
 
 NEW = {"newcomer": np.linspace(-1, 1, 8), "another": np.linspace(2, 0, 8)}
 

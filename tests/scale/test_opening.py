@@ -30,9 +30,9 @@ from unseen import (
     open_rows,
 )
 from unseen.exceptions import DataError
-from unseen.numerics import sketch
 from unseen.scale import opening, write_labels
 from unseen.scale.local import LocalChunks
+from unseen.statistics import sketch
 from unseen.transductive.selection import ThresholdSelection
 
 

@@ -9,7 +9,7 @@ from estimators import ESTIMATORS, name_of
 from toys import make_toy
 from unseen import FastTraining, SelfPaced
 from unseen.experiments.registry import METHODS
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive._pool import TransductiveClassifier
 
 TOY = make_toy()
 X, Y = TOY.transductive()

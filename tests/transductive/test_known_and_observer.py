@@ -25,10 +25,10 @@ from unseen import (
     WDVSc,
     open_rows,
 )
-from unseen.numerics.gaussian import Prior
-from unseen.numerics.known import NOTHING_KNOWN, Known
+from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.statistics.gaussian_classes import Prior
 from unseen.transductive import AgreementSelection, BalancedSelection, Selection, ThresholdSelection
-from unseen.transductive.base import TransductiveClassifier
+from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import run_rounds
 
 TOY = make_toy()

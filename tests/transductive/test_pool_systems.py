@@ -22,9 +22,9 @@ from unseen import (
     SemiSupervisedClustering,
     WDVSc,
 )
-from unseen.numerics.prototypes import prototype_map
-from unseen.numerics.rows import class_sums, gram
-from unseen.numerics.whitening import power_normalise
+from unseen.rows.passes import class_sums, gram
+from unseen.statistics.prototype_map import prototype_map
+from unseen.statistics.whitening import power_normalise
 from unseen.transductive.bidilel import sammon, supervised_projection
 from unseen.transductive.max_margin import two_group_hinge
 from unseen.transductive.propagation import balanced

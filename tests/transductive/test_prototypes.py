@@ -15,7 +15,7 @@ from toys import Toy, make_toy
 from unseen import TASTE, add_classes_to_onnx, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
-from unseen.numerics.review import FEWEST_TO_REHEARSE, LEAST_SHARE
+from unseen.statistics.review import FEWEST_TO_REHEARSE, LEAST_SHARE
 from unseen.transductive import SelfPacedPrototypes, WithinClassWhitening
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"

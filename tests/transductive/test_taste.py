@@ -20,12 +20,12 @@ from unseen import (
     PrototypeRidge,
     SelfPaced,
 )
-from unseen.numerics import structural
-from unseen.numerics.coupled import StructuralProblem
-from unseen.numerics.folds import Rows
-from unseen.numerics.structural import StructuralSolution
-from unseen.numerics.transport import estimate_prior
+from unseen.rows.labelled import Rows
+from unseen.solvers import structural
+from unseen.solvers.structural import StructuralSolution
+from unseen.statistics.transport import estimate_prior
 from unseen.transductive import AgreementSelection, BalancedSelection, ThresholdSelection
+from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.selection import Selection
 
 

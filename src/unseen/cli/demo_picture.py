@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -14,8 +13,7 @@ from sklearn.datasets import load_digits
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.metrics import per_class_accuracy
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 RIGHT, WRONG = 10, 6
 """Tiles a row."""

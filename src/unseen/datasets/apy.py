@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets import native
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
@@ -18,8 +17,8 @@ from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import read_lines
 from unseen.datasets.tabular import read_table
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: The annotation files, in the order in which their rows are numbered.

@@ -22,8 +22,8 @@ from unseen.datasets.matfile import read_mat5
 from unseen.datasets.parquet import read_parquet_columns
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: The names under which a container may hold its features, tried in this order.

@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_semantics import SEMANTIC_CHECKS
@@ -16,8 +15,8 @@ from unseen.datasets.audit_statistics import Statistics
 from unseen.datasets.facts import benchmark_of, normal, split_name
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 Check = Callable[[ZeroShotDataset, Statistics], Iterator[Finding]]
 
 

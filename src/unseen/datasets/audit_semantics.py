@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_statistics import Statistics, rank_of_own_class
 from unseen.datasets.missing import missing_marks
 from unseen.datasets.record import ZeroShotDataset
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 #: Leave-one-class-out rank of a class's own vector (0.5 is chance; CUB 0.01, AwA 0.08) above
 #: which the pairing is wrong, or doubtful; and how many seen classes make the test trustworthy.

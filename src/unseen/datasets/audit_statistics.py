@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _BLOCK_BYTES = 2**25
 

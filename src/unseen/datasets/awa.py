@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy.typing as npt
-
 from unseen.datasets import native
 from unseen.datasets.missing import fill_missing
 from unseen.datasets.record import ZeroShotDataset, assemble, class_table
@@ -16,8 +14,8 @@ from unseen.datasets.safety import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import one_based, read_numbered, unseen_class_split
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: AwA marks a class-attribute pair that nobody rated.

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from unseen.datasets.hdf5_text import read_variable_text
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # deflate, shuffle, fletcher32, szip, nbit, scale-offset, and h5py's own lzf

@@ -19,7 +19,6 @@ from unseen.datasets.splits import unseen_class_split
 from unseen.datasets.table import read_semantics
 from unseen.exceptions import DataError
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")

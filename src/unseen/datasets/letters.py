@@ -28,8 +28,8 @@ from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.safety import atomic_file, cache_folder
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 logger = logging.getLogger(__name__)
 
 DIGITS = tuple("0123456789")

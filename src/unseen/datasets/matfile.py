@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.mattext import MATRIX, read_flags, read_tag, text_or_cell
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _COMPRESSED = 15
 # storage type of an element -> dtype

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.arrays import (
     ARRAY_SUFFIXES,
@@ -23,8 +22,8 @@ from unseen.datasets.arrays import (
 from unseen.datasets.sidecar import ROWS, Sidecar
 from unseen.datasets.splits import Index, one_based, read_class_list, read_split
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,7 @@ import numpy.typing as npt
 from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _BLOCK = 2048
 _NOISE = 1.0

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from unseen.datasets.safety import check_size, reading
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 Index = npt.NDArray[np.intp]
 

@@ -25,8 +25,8 @@ from unseen.datasets.splits import (
 from unseen.datasets.tabular import Table, read_table
 from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 #: Columns of a feature table that are names, not numbers.

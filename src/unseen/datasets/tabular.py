@@ -15,8 +15,8 @@ import numpy.typing as npt
 from unseen.datasets.parquet import read_parquet_columns
 from unseen.datasets.safety import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 _BLOCK = 1024

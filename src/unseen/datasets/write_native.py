@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.apy import CLASS_VECTORS
 from unseen.datasets.apy import FILES as APY_FILES
@@ -16,8 +15,7 @@ from unseen.datasets.sidecar import ROWS, describe, write_sidecar
 from unseen.datasets.splits import PARTS, write_split
 from unseen.datasets.tabular import number_format, write_table
 from unseen.datasets.writers import images_fit, labels_from_one, plain_names, write_lines
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _ROWS_NOTE = f"the rows of each index set are in {ROWS}; the class lists alone cannot hold them"
 _META_NOTE = "image names, types and provenance are in unseen.json"

@@ -18,8 +18,7 @@ from unseen.datasets.splits import PARTS, write_split
 from unseen.datasets.tabular import write_table
 from unseen.datasets.xlsa17 import LOCATIONS, SPLITS
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 _LINE_BREAKS = r"[\x00-\x1f\x7f\x85\u2028\u2029]"
 _MAT5_LIMIT = 2**31 - 2**16

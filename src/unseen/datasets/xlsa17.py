@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.arrays import FEATURE_KEYS, check_matrix, pick, read_mat
 from unseen.datasets.facts import standard_unseen
@@ -23,8 +22,8 @@ from unseen.datasets.safety import DEFAULT_MAX_BYTES
 from unseen.datasets.sidecar import Sidecar, class_names, read_sidecar
 from unseen.datasets.splits import PARTS, Index, one_based, read_class_list, unseen_class_split
 from unseen.exceptions import DataError
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
 
 SPLITS = "att_splits.mat"

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen import FastTraining, metrics
 from unseen.datasets import ZeroShotDataset, audit
@@ -25,8 +24,7 @@ from unseen.experiments import registry
 from unseen.experiments.domains import proxy_a_distance
 from unseen.experiments.hardest import hardest_rows
 from unseen.experiments.plan import Cell
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class NotApplicable(DataError):

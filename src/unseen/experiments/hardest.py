@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets import ZeroShotDataset
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 HARDEST = 8
 SIDE = 96

@@ -14,7 +14,17 @@ from unseen.experiments import registry
 from unseen.experiments.specification import Experiment, Specification, derive_seed
 
 CODE = (
-    *("semantics.py", "numerics", "base.py", "inductive", "transductive", "fast.py", "metrics.py"),
+    *(
+        "semantics.py",
+        "rows",
+        "solvers",
+        "statistics",
+        "base.py",
+        "inductive",
+        "transductive",
+        "fast.py",
+        "metrics.py",
+    ),
     "experiments/execute.py",
 )
 """Where the code lies that decides a result."""

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 DEFAULT = "efficientnet-lite0"
 

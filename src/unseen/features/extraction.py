@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,7 @@ from unseen.exceptions import DataError
 from unseen.features.backbones import Backbone
 from unseen.features.pictures import MOST_BYTES, open_picture
 from unseen.features.store import FeatureStore, Vector
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 BATCH = 16
 AHEAD = 3

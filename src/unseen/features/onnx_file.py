@@ -13,8 +13,7 @@ import numpy.typing as npt
 from unseen.datasets.safety import need, reading
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class OnnxBackbone:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import pdist, squareform
 
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 SAME, CLOSE = 1e-6, 0.35
 """Distances, as shares of the median, below which two classes are the same, or close."""

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from unseen.datasets.safety import need, reading
 from unseen.features.pictures import View
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class TorchBackbone:

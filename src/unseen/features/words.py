@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.safety import need, reading
 from unseen.exceptions import DataError
 from unseen.features.minilm import PROMPT, MiniLM
 from unseen.features.word_files import read_words
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 SUFFIXES = (".txt", ".vec", ".bin", ".gz", ".glove", ".w2v")
 _SPLIT = re.compile(r"[^\w']+|_+")

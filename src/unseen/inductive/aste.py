@@ -7,23 +7,21 @@ from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from unseen.inductive._bilinear_folds import Choice
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
-from unseen.numerics.bilinear import Choice
-from unseen.numerics.folds import Rows
-from unseen.numerics.losses import adaptive_structural_cost
-from unseen.numerics.moments import Ridge
-from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
-from unseen.numerics.structural import (
+from unseen.rows.labelled import Rows
+from unseen.solvers.gradient_descent import descend, lipschitz, semantic_coordinates
+from unseen.solvers.losses import adaptive_structural_cost
+from unseen.solvers.moments import Ridge
+from unseen.solvers.structural import (
     frank_wolfe,
     one_domain,
     semantic_ridge,
     structural_objective,
 )
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 SCHEDULE = (1.0, 0.1, 0.01)
 STEPS = 50

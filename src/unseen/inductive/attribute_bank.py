@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.bilinear import FEWEST_CLASSES
 from unseen.inductive.tuned import FOLDS, Setting, TunedClassifier
-from unseen.numerics.attributes import (
+from unseen.rows.labelled import Rows, class_folds
+from unseen.statistics.attributes import (
     attribute_log_likelihood,
     log_prior,
     platt,
     signs,
     thresholds,
 )
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.rows import Codes
+from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.typing import Array, Codes
 
-Array = npt.NDArray[Any]
 Groups = list[tuple[Array, Codes]]
 """Attribute scores (N, M), each with the places of the classes that are to be judged by them."""
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
-from unseen.numerics.bilinear import C_GRID, MU_GRID, Choice, Path, Sums, choose, semantic_scale
-from unseen.numerics.chunks import Chunks, mapped
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import row_space
-from unseen.numerics.scorer import Scorer
-
-Array = npt.NDArray[Any]
+from unseen.inductive._bilinear_folds import C_GRID, MU_GRID, Choice, Path, choose, semantic_scale
+from unseen.rows.chunks import Chunks, mapped
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import row_space
+from unseen.solvers.sums import Sums
+from unseen.statistics.scorer import Scorer
+from unseen.typing import Array
 
 ONE_HOT_C = 1e-3
 """The scale-free C of an ordinary linear classifier (``semantics=None``)."""

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.attributes import ridge_bank
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-from unseen.numerics.lbfgs import minimise
-from unseen.numerics.prototypes import nearest_scores
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.solvers.lbfgs import minimise
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import ridge_bank
+from unseen.statistics.prototype_map import nearest_scores
+from unseen.typing import Array
 
 BENT = 0.5
 """The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting
-from unseen.numerics.attributes import Bank, ridge_bank, signs
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import Bank, ridge_bank, signs
+from unseen.typing import Array
 
 
 class DAP(AttributeClassifier):

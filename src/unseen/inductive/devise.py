@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy.typing as npt
-
 from unseen.inductive.ranking import RankingClassifier
-from unseen.numerics.losses import ranking_hinge
-from unseen.numerics.rows import Codes
-
-Array = npt.NDArray[Any]
+from unseen.solvers.losses import ranking_hinge
+from unseen.typing import Array, Codes
 
 
 class DeViSE(RankingClassifier):

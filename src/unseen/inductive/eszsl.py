@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy.typing as npt
-
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
-from unseen.numerics.folds import Rows
-from unseen.numerics.moments import Ridge, ridge_solver
-from unseen.numerics.positive import solver
-from unseen.numerics.structural import semantic_ridge
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.solvers.cholesky import solver
+from unseen.solvers.moments import Ridge, ridge_solver
+from unseen.solvers.structural import semantic_ridge
+from unseen.typing import Array
 
 
 class ESZSL(BilinearClassifier):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.attributes import (
+from unseen.rows.labelled import Rows
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import (
     Bank,
     attribute_log_likelihood,
     log_prior,
@@ -19,10 +20,7 @@ from unseen.numerics.attributes import (
     signs,
     thresholds,
 )
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 LEAST = 0.01
 """No attribute is surer than this: a seen class is not the whole truth about an unseen one."""

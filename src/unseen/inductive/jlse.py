@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.folds import Rows
-from unseen.numerics.hinge import fit_squared_hinge, match_signs
-from unseen.numerics.rows import class_sums, class_weights
-from unseen.numerics.simplex import simplex_codes
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_sums, class_weights
+from unseen.solvers.hinge import fit_squared_hinge, match_signs
+from unseen.solvers.simplex import simplex_codes
+from unseen.typing import Array
 
 STEPS = 50
 """Of the coder, for features."""

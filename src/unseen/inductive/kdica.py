@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from unseen.inductive.dap import DAP
 from unseen.inductive.tuned import Setting
-from unseen.numerics.attributes import Bank, ridge_bank
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-from unseen.numerics.moments import Moments
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.solvers.moments import Moments
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import Bank, ridge_bank
+from unseen.typing import Array
 
 
 class KDICA(DAP):

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.ranking import RankingClassifier
-from unseen.numerics.losses import ranking_hinge
-from unseen.numerics.rows import Codes
-
-Array = npt.NDArray[Any]
+from unseen.solvers.losses import ranking_hinge
+from unseen.typing import Array, Codes
 
 
 class LatEm(RankingClassifier):

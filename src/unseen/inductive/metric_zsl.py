@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.attributes import Bank, ridge_bank
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.folds import Rows
-from unseen.numerics.hinge import match_signs
-from unseen.numerics.lbfgs import minimise
-from unseen.numerics.prototypes import nearest_scores
-from unseen.numerics.sgd import semantic_coordinates
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.solvers.gradient_descent import semantic_coordinates
+from unseen.solvers.hinge import match_signs
+from unseen.solvers.lbfgs import minimise
+from unseen.solvers.sums import Sums
+from unseen.statistics.attributes import Bank, ridge_bank
+from unseen.statistics.prototype_map import nearest_scores
+from unseen.typing import Array
 
 
 class MetricZSL(TunedClassifier):

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import FEWEST_CLASSES
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows, class_folds
-from unseen.numerics.prototypes import (
+from unseen.rows.labelled import Rows, class_folds
+from unseen.rows.passes import class_sums, class_weights
+from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.statistics.prototype_map import (
     RIDGE_GRID,
     PrototypeMap,
     nearest_scores,
     prototype_map,
 )
-from unseen.numerics.rows import class_sums, class_weights
-from unseen.numerics.scorer import Scorer
-
-Array = npt.NDArray[Any]
+from unseen.statistics.scorer import Scorer
+from unseen.typing import Array
 
 
 class PrototypeRidge(ZeroShotClassifier):

@@ -7,17 +7,15 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, class_sums, class_weights
-from unseen.numerics.scorer import Scorer
-from unseen.numerics.sgd import descend, latent_scores, lipschitz, semantic_coordinates
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_sums, class_weights
+from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz, semantic_coordinates
+from unseen.statistics.scorer import Scorer
+from unseen.typing import Array, Codes
 
 
 class RankingClassifier(BilinearClassifier):

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import class_sums, class_weights, gram
-from unseen.numerics.scorer import Affine, Scorer, UnitLength
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_sums, class_weights, gram
+from unseen.statistics.scorer import Affine, Scorer, UnitLength
+from unseen.typing import Array
 
 
 class SAE(TunedClassifier):

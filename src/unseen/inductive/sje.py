@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
 from unseen.inductive.ranking import RankingClassifier
-from unseen.numerics.losses import structured_hinge
-from unseen.numerics.rows import Codes
-
-Array = npt.NDArray[Any]
+from unseen.solvers.losses import structured_hinge
+from unseen.typing import Array, Codes
 
 
 class SJE(RankingClassifier):

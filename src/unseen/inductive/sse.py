@@ -6,23 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
-from unseen.numerics.folds import Rows
-from unseen.numerics.losses import structured_hinge
-from unseen.numerics.relu import rectified, relu_gradients, relu_similarities
-from unseen.numerics.rows import class_sums, class_weights
-from unseen.numerics.simplex import simplex_codes
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import blocks, class_sums, class_weights
+from unseen.solvers.losses import structured_hinge
+from unseen.solvers.simplex import simplex_codes
+from unseen.typing import Array
 
 RATE = 0.1
 """Of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
 SAMPLE = 512
 JUDGED = 20
 """Rows of a class on which the temperature is fitted: a score is dear here."""
+
+
+ELEMENTS = 4_000_000
+"""Numbers in a block of rows × classes × columns: 16 MB of float32."""
 
 
 class SSE(ZeroShotClassifier):
@@ -159,3 +160,29 @@ class SSE(ZeroShotClassifier):
 
 def _both_sides(X: Array) -> Array:
     return np.hstack([X, -X])
+
+
+def rectified(X: Array, anchors: Array) -> Array:
+    """Return max(0, x − v) for each anchor and row, (K, n, p)."""
+    gap = X - anchors[:, None]
+    return np.asarray(np.maximum(gap, 0, out=gap))
+
+
+def relu_similarities(X: Array, anchors: Array, weight: Array) -> Array:
+    """Return Σ_d w_d max(0, x_d − v_d) for each row and anchor, (N, K), in the dtype of X."""
+    out = np.empty((len(X), len(anchors)), dtype=X.dtype)
+    V, w = anchors.astype(X.dtype), weight.astype(X.dtype)
+    for rows in blocks(len(X), max(1, ELEMENTS // V.size)):
+        out[rows] = (rectified(X[rows], V) @ w).T
+    return out
+
+
+def relu_gradients(gap: Array, weight: Array, pull: Array) -> tuple[Array, Array]:
+    """Return the gradients of Σ pull·similarity with respect to the weight and to the anchors.
+
+    ``gap`` is what :func:`rectified` gave, ``pull`` is (n, K).
+    """
+    of_anchor = pull.T[:, None]
+    to_weight = (of_anchor @ gap)[:, 0].sum(axis=0)
+    above = np.greater(gap, 0, out=gap, casting="unsafe")
+    return to_weight, -weight * (of_anchor @ above)[:, 0]

@@ -7,7 +7,6 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
@@ -15,14 +14,13 @@ from sklearn.utils import check_random_state
 
 from unseen.inductive.bilinear import in_own_span
 from unseen.inductive.tuned import Setting, TunedClassifier
-from unseen.numerics.attributes import Bank
-from unseen.numerics.folds import Rows
-from unseen.numerics.hinge import fit_squared_hinge, match_signs
-from unseen.numerics.losses import structured_hinge
-from unseen.numerics.rows import class_sums, class_weights, gram
-from unseen.numerics.sgd import descend, lipschitz
-
-Array = npt.NDArray[Any]
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_sums, class_weights, gram
+from unseen.solvers.gradient_descent import descend, lipschitz
+from unseen.solvers.hinge import fit_squared_hinge, match_signs
+from unseen.solvers.losses import structured_hinge
+from unseen.statistics.attributes import Bank
+from unseen.typing import Array
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""

@@ -7,14 +7,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import FEWEST_CLASSES
-from unseen.numerics.evaluation import fit_temperature, per_class_accuracy
-from unseen.numerics.folds import Rows, class_folds
+from unseen.rows.labelled import Rows, class_folds
+from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 Setting = dict[str, float]
 
 FOLDS = 3

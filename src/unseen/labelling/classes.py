@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.missing import fill_missing, missing_marks
 from unseen.datasets.record import class_table
@@ -17,8 +15,7 @@ from unseen.datasets.tabular import Table, read_table
 from unseen.exceptions import DataError
 from unseen.features import describe, mix, words
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 TEXT_COLUMNS = ("class", "description")
 DEFAULT_WORDS = "minilm"

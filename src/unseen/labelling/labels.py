@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.safety import atomic_file
 from unseen.metrics import per_class_accuracy
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 COLUMNS = ("image", "label", "confidence", "runner_up", "round")
 UNSURE = 0.5

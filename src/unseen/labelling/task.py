@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from unseen.exceptions import AdaptationWarning, DataError
@@ -35,8 +34,7 @@ from unseen.labelling.classes import (
 from unseen.labelling.folders import Pictures, check_described, choose_candidates, gather, read_names
 from unseen.labelling.labels import Labels, answers_of
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 FLAGSHIP = "SelfPacedPrototypes"
 FEW_ROWS = 5000

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy.typing as npt
 import safetensors.numpy
 import sklearn
 from sklearn.pipeline import Pipeline
@@ -28,8 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.base import ZeroShotClassifier
 from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 FORMAT = 1
 """The version of the format. It rises when a file could be misread by an older library."""

@@ -12,20 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.base import ZeroShotClassifier
 from unseen.exceptions import ModelFileError
-from unseen.numerics.scorer import Affine, Scorer, Step, UnitLength
 from unseen.persistence.files import model_file
 from unseen.persistence.onnx_graph import graph_of
 from unseen.semantics import ClassTable
+from unseen.statistics.scorer import Affine, Scorer, Step, UnitLength
 from unseen.transductive import WithinClassWhitening
-
-Array = npt.NDArray[Any]
 
 TOLERANCE = 1e-5
 """How far the scores of the graph may be from the model's, as a share of the largest."""

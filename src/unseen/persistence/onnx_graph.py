@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.numerics.process import ClassFeatures
-from unseen.numerics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
-from unseen.numerics.space import scaling_steps
-
-Array = npt.NDArray[Any]
+from unseen.statistics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
+from unseen.statistics.semantic_process import ClassFeatures
+from unseen.statistics.visual_space import scaling_steps
+from unseen.typing import Array
 
 OPSET, IR_VERSION = 17, 8
 """Of 2022, so that runtimes of several years read the file."""

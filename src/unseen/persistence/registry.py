@@ -20,7 +20,7 @@ from unseen.semantics import ClassTable
 BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
 """Classes of scikit-learn whose whole state is parameters, numbers and arrays."""
 
-HOMES = ("base", "fast", "inductive", "numerics", "semantics", "transductive")
+HOMES = ("base", "fast", "inductive", "rows", "semantics", "solvers", "statistics", "transductive")
 """The modules and packages of this library whose classes may be part of a fitted model."""
 
 

@@ -15,14 +15,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from unseen.exceptions import ModelFileError
 from unseen.persistence.registry import is_record, known_classes, left_out
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 NUMBERS = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)

@@ -18,16 +18,14 @@ from uuid import uuid4
 import dask
 import dask.array as da
 import numpy as np
-import numpy.typing as npt
 from dask.array.optimization import optimize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.utils import ensure_dict
 
-from unseen.numerics.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
+from unseen.rows.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
 from unseen.scale.local import select, spread_out
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 SPLIT, MOST_SPLIT = 8, 64
 """Sums that one task of the tree adds: at least and at most, for wide and for narrow rows."""

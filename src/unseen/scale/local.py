@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.numerics.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
-
-Array = npt.NDArray[Any]
+from unseen.rows.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
+from unseen.typing import Array
 
 
 class LocalChunks(Chunks):

@@ -12,7 +12,7 @@ import numpy as np
 
 from unseen.datasets.safety import need
 from unseen.exceptions import DataError
-from unseen.numerics.chunks import OPENERS, Chunks
+from unseen.rows.chunks import OPENERS, Chunks
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
 

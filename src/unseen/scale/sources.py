@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.arrays import read_npy
 from unseen.datasets.safety import need, reading
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 BESIDE = 1024
 """Bytes of a row that a label stands beside: labels are read with about as many at a time as rows."""

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.safety import atomic_file
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 TOGETHER = 64
 """Chunks of a Dask array that are computed at a time."""

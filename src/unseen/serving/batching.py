@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.serving.metrics import Metrics
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets.safety import atomic_file
 from unseen.exceptions import DataError
@@ -18,8 +17,7 @@ from unseen.labelling.models import add_classes, load_model, recipe_of
 from unseen.persistence.files import to_bytes
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 LONGEST_NAME = 200
 """Characters of a class name."""

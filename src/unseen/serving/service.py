@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 from fastapi import FastAPI, HTTPException, Request, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -36,8 +35,8 @@ from unseen.serving.shapes import (
     PredictRequest,
 )
 from unseen.serving.vision import Vision
+from unseen.typing import Array
 
-Array = npt.NDArray[Any]
 Body = TypeVar("Body", bound=BaseModel)
 Answer = dict[int | str, dict[str, Any]]
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.exceptions import DataError
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class Vision:

@@ -4,7 +4,6 @@ from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.propagation import PrototypePropagation
-from unseen.transductive.prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.rkt import RKT
 from unseen.transductive.rounds import Round
 from unseen.transductive.selection import (
@@ -15,12 +14,13 @@ from unseen.transductive.selection import (
     ThresholdSelection,
 )
 from unseen.transductive.self_paced import SelfPaced
+from unseen.transductive.self_paced_prototypes import PrototypeRound, SelfPacedPrototypes
 from unseen.transductive.sms import SMS
 from unseen.transductive.taste import TASTE
 from unseen.transductive.tmvhlp import TMVHLP
 from unseen.transductive.uda import UDA
 from unseen.transductive.wdvsc import WDVSc
-from unseen.transductive.whitening import WithinClassWhitening
+from unseen.transductive.within_class_whitening import WithinClassWhitening
 
 __all__ = [
     "RKT",

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
-from unseen.numerics.best import best_of_each_class
-from unseen.numerics.graph import neighbour_graph
-from unseen.numerics.rows import class_sums
-from unseen.numerics.space import SeenStatistics, Space
-from unseen.numerics.whitening import Scaling, scaled
-from unseen.transductive.base import Split
-from unseen.transductive.points import PointClassifier, PoolProblem
-
-Array = npt.NDArray[Any]
+from unseen.rows.passes import class_sums
+from unseen.rows.top_share import best_of_each_class
+from unseen.statistics.graph import neighbour_graph
+from unseen.statistics.visual_space import SeenStatistics, Space
+from unseen.statistics.whitening import Scaling, scaled
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
+from unseen.transductive._pool import Split
+from unseen.typing import Array
 
 
 class BiDiLEL(PointClassifier):

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.numerics.prototypes import prototype_map
-from unseen.numerics.rows import class_sums, class_weights
-from unseen.transductive.points import PointClassifier, PoolProblem
-
-Array = npt.NDArray[Any]
+from unseen.rows.passes import class_sums, class_weights
+from unseen.statistics.prototype_map import prototype_map
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
+from unseen.typing import Array
 
 
 class SemiSupervisedClustering(PointClassifier):

@@ -7,23 +7,21 @@ from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.folds import Rows
-from unseen.numerics.losses import structured_hinge
-from unseen.numerics.rows import Codes, blocks
-from unseen.numerics.scorer import Scorer, SignedRoot, UnitLength
-from unseen.numerics.sgd import descend, lipschitz, semantic_coordinates
-from unseen.numerics.space import FEW, to_be_powered
-from unseen.numerics.whitening import power_normalise
-from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import blocks
+from unseen.solvers.gradient_descent import descend, lipschitz, semantic_coordinates
+from unseen.solvers.losses import structured_hinge
+from unseen.statistics.scorer import Scorer, SignedRoot, UnitLength
+from unseen.statistics.visual_space import FEW, to_be_powered
+from unseen.statistics.whitening import power_normalise
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array, Codes
 
 BATCH = 50
 

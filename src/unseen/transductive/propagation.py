@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from unseen.numerics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
-from unseen.numerics.known import NOTHING_KNOWN, Known
-from unseen.numerics.transport import balance
-from unseen.transductive.points import PointClassifier, PoolProblem
-
-Array = npt.NDArray[Any]
+from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.statistics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
+from unseen.statistics.transport import balance
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
+from unseen.typing import Array
 
 
 class PrototypePropagation(PointClassifier):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.numerics.chunks import blocks
-from unseen.numerics.gaussian import scores
-from unseen.numerics.prototypes import PrototypeMap
-from unseen.numerics.scorer import Scorer
-from unseen.numerics.space import FEW, Space
-from unseen.transductive.base import TransductiveClassifier
-
-Array = npt.NDArray[Any]
+from unseen.rows.chunks import blocks
+from unseen.statistics.gaussian_classes import scores
+from unseen.statistics.prototype_map import PrototypeMap
+from unseen.statistics.scorer import Scorer
+from unseen.statistics.visual_space import FEW, Space
+from unseen.transductive._pool import TransductiveClassifier
+from unseen.typing import Array
 
 
 class PrototypeClassifier(TransductiveClassifier):

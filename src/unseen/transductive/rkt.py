@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.numerics.dictionary import sparse_codes
-from unseen.numerics.gaussian import scores
-from unseen.numerics.rows import class_sums
-from unseen.transductive.points import PointClassifier, PoolProblem
+from unseen.rows.passes import class_sums
+from unseen.solvers.dictionary import sparse_codes
+from unseen.statistics.gaussian_classes import scores
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.selection import BalancedSelection
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class RKT(PointClassifier):

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from unseen.numerics.chunks import Chunks, argmax, kept, mapped, summed
-from unseen.numerics.known import NOTHING_KNOWN, Known
-from unseen.numerics.losses import pseudo_label_loss
-from unseen.numerics.rows import Codes
+from unseen.rows.chunks import Chunks, argmax, kept, mapped, summed
+from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.solvers.losses import pseudo_label_loss
 from unseen.transductive.selection import Selection, SelectionStrategy
+from unseen.typing import Array, Codes
 
-Array = npt.NDArray[Any]
 PoolScores = tuple[Any, Any]
 """The label embedding g of the pool, and its calibrated log-probabilities; both (M, L)."""
 Learn = Callable[[Selection, bool], PoolScores]

@@ -15,15 +15,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from unseen.numerics.best import best_of_each_class
-from unseen.numerics.chunks import Chunks, argmax, kept, mapped
-from unseen.numerics.folds import Rows
-from unseen.numerics.known import Known
-from unseen.numerics.losses import pseudo_label_loss
-from unseen.numerics.rows import Codes, class_weights
-from unseen.numerics.transport import balance, estimate_prior
-
-Array = npt.NDArray[Any]
+from unseen.rows.chunks import Chunks, argmax, kept, mapped
+from unseen.rows.known import Known
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_weights
+from unseen.rows.top_share import best_of_each_class
+from unseen.solvers.losses import pseudo_label_loss
+from unseen.statistics.transport import balance, estimate_prior
+from unseen.typing import Array, Codes
 
 SHARES = (0.5, 0.7, 0.9, 1.0)
 
@@ -112,7 +111,7 @@ class BalancedSelection:
         The class prior to lean to: equal sizes; sizes estimated from the pool; none; or known ones, in
         the order of the candidates.
     strength : float in [0, 1]
-        How far to lean; see :func:`unseen.numerics.transport.balance`.
+        How far to lean; see :func:`unseen.statistics.transport.balance`.
     largest_weight : float
         No row counts for more than this, however few its class has.
     by : "probability" or "margin"

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
-from unseen.numerics.chunks import Chunks, kept, mapped
-from unseen.numerics.folds import Rows
-from unseen.numerics.rows import Codes, class_weights
-from unseen.numerics.scorer import Scorer
-from unseen.transductive.base import (
+from unseen.rows.chunks import Chunks, kept, mapped
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import class_weights
+from unseen.statistics.scorer import Scorer
+from unseen.transductive._pool import (
     Compress,
     Split,
     TransductiveClassifier,
@@ -23,8 +22,7 @@ from unseen.transductive.base import (
 )
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array, Codes
 
 
 class SelfPaced(TransductiveClassifier):

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.moments import Moments, Ridge
-from unseen.numerics.rows import class_sums
-from unseen.numerics.structural import one_domain, semantic_ridge, two_domains
-from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
+from unseen.rows.passes import class_sums
+from unseen.solvers.moments import Moments, Ridge
+from unseen.solvers.structural import one_domain, semantic_ridge, two_domains
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
 from unseen.transductive.rounds import PoolScores, run_rounds
 from unseen.transductive.selection import Selection
 from unseen.transductive.taste import ROUND_C
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 
 class SMS(TransductiveClassifier, BilinearClassifier):

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.numerics.bilinear import Sums
-from unseen.numerics.chunks import mapped
-from unseen.numerics.coupled import StructuralProblem
-from unseen.numerics.folds import Rows
-from unseen.numerics.structural import StructuralSolution
-from unseen.transductive.base import Compress, Split, TransductiveClassifier, spread
+from unseen.rows.chunks import mapped
+from unseen.rows.labelled import Rows
+from unseen.solvers.structural import StructuralSolution
+from unseen.solvers.sums import Sums
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
+from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.rounds import PoolScores, never, run_rounds
 from unseen.transductive.selection import Selection
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 ROUND_C = 0.3
 """C of the rounds, in units of the mean diagonal of 2XᵀX, when it is not given by hand. Inductive folds

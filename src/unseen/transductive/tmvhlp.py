@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from sklearn.utils.extmath import randomized_svd
 
-from unseen.numerics.graph import hypergraph_walk, incidence, propagate
-from unseen.transductive.points import PointClassifier, PoolProblem
+from unseen.statistics.graph import hypergraph_walk, incidence, propagate
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.propagation import balanced, class_points
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 COLUMNS = 256
 """Principal directions of the pool that stand for the view of features."""

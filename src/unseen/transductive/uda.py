@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax
 
-from unseen.numerics.dictionary import sparse_codes, tied_dictionary
-from unseen.numerics.gaussian import scores
-from unseen.numerics.prototypes import PrototypeMap
-from unseen.numerics.transport import balance
-from unseen.transductive.points import PointClassifier, PoolProblem
-
-Array = npt.NDArray[Any]
+from unseen.solvers.dictionary import sparse_codes, tied_dictionary
+from unseen.statistics.gaussian_classes import scores
+from unseen.statistics.prototype_map import PrototypeMap
+from unseen.statistics.transport import balance
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
+from unseen.typing import Array
 
 
 class UDA(PointClassifier):

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.cluster import KMeans
 
-from unseen.numerics.prototypes import nearest_scores, prototype_map
-from unseen.numerics.transport import balance
-from unseen.transductive.points import PointClassifier, PoolProblem
-
-Array = npt.NDArray[Any]
+from unseen.statistics.prototype_map import nearest_scores, prototype_map
+from unseen.statistics.transport import balance
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
+from unseen.typing import Array
 
 
 class WDVSc(PointClassifier):

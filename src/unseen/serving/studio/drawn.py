@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.features.words import readable
-from unseen.numerics.gaussian import TRUSTED
 from unseen.serving.studio.learning import Outcome, Snapshot
 from unseen.serving.studio.material import Material
-
-Array = npt.NDArray[Any]
+from unseen.statistics.gaussian_classes import TRUSTED
 
 TILES = 12
 """Pictures of a class, before it is opened."""

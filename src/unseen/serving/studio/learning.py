@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from unseen.exceptions import AdaptationWarning
@@ -20,12 +19,11 @@ from unseen.labelling.models import ORIGIN
 from unseen.labelling.report import write_report
 from unseen.labelling.task import FLAGSHIP
 from unseen.metrics import per_class_accuracy
-from unseen.numerics.gaussian import TRUSTED
 from unseen.persistence import save
 from unseen.serving.studio.material import Material
+from unseen.statistics.gaussian_classes import TRUSTED
 from unseen.transductive.rounds import Observer
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 OFFERED = tuple(
     sorted(METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name))

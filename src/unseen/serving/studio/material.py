@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.datasets import load_letters_to_digits
 from unseen.semantics import ClassTable
-
-Array = npt.NDArray[Any]
+from unseen.typing import Array
 
 ENLARGED = 6
 """A pixel of a handwritten digit becomes a square of this side."""

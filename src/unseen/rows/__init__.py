@@ -1,0 +1,1 @@
+"""Labelled rows, the pool and passes over them, in memory or in chunks."""

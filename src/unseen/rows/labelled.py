@@ -1,0 +1,181 @@
+"""Labelled rows, samples of them and class-wise folds, all drawn by content.
+
+In a class-wise fold whole classes are held out, as the unseen classes will be.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unseen.rows.chunks import Chunks, Pass, blocks, kept, mapped, marked, taken
+from unseen.rows.passes import class_totals
+from unseen.typing import Array, Codes
+
+KEY_COLUMNS = 256
+"""Columns of a row that its key is made of, spread over all that it has."""
+
+KEY_ROWS = 256
+"""Rows whose keys are made at a time, in place: they stay in the cache."""
+
+
+class Rows(NamedTuple):
+    """Labelled rows: features, class codes and, when they have any, weights.
+
+    All are arrays, or all are chunks.
+    """
+
+    X: Any
+    codes: Any
+    weights: Any = None
+
+    def take(self, which: Any) -> Rows:
+        """Return these rows; a slice copies nothing."""
+        weights = None if self.weights is None else taken(self.weights, which)
+        return Rows(taken(self.X, which), taken(self.codes, which), weights)
+
+    def trusted(self) -> Rows:
+        """Return the rows that have a weight."""
+        return self.take(marked(mapped(np.greater, self.weights, given=(0,))))
+
+    def of_classes(self, classes: Codes) -> Rows:
+        """Return the rows of these classes, coded by their place among them."""
+        own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
+        return own._replace(codes=mapped(_place, own.codes, given=(classes,)))
+
+    def totals(self, classes: int) -> tuple[Array, Array]:
+        """Return the sums (p, classes) and the weights of the classes, in one pass."""
+        return class_totals(self.X, self.codes, classes, self.weights)
+
+    def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
+        """Return at most ``most`` rows of each class, drawn by content, in memory.
+
+        Which rows are drawn depends on their values alone: not on their order, nor on class names.
+        With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
+        """
+        X, codes, weights = self
+        if not isinstance(codes, Chunks):
+            if len(codes) == 0 or np.bincount(codes).max() <= most:
+                return self if then is None else [then(*self, *given)]
+            keys = content_keys(X)
+            limits = _limits([_smallest_keys(keys, codes, most, None)], most)
+            thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
+            return thin if then is None else [then(*thin, *given)]
+        keys = kept(mapped(content_keys, X))
+        limits = _limits(_gathered_keys(keys, codes, most), most)
+        parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
+        if then is not None:
+            return parts
+        return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
+
+
+def counts_by_chunk(codes: Any) -> npt.NDArray[np.intp]:
+    """Return how many rows each chunk has of each class; rows in memory are one chunk."""
+    parts = codes.gathered(np.bincount) if isinstance(codes, Chunks) else [np.bincount(codes)]
+    classes = max(len(part) for part in parts)
+    return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
+
+
+def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
+    """Deal classes into folds of nearly equal size, by the content of their vectors.
+
+    The folds are the same whatever the classes are called and in whatever order they come.
+
+    >>> [len(fold) for fold in class_folds(np.eye(10), 3)]
+    [4, 3, 3]
+    """
+    order = np.argsort(content_keys(vectors, seed), kind="stable")
+    return [np.sort(part) for part in np.array_split(order, folds) if len(part)]
+
+
+def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
+    """Return a number for each row that depends on its values and on the seed alone.
+
+    Rows in the order of these numbers are in random order, and the order in which they came does not
+    matter. Of wide rows, ``KEY_COLUMNS`` columns are read.
+    """
+    rows, columns = X.shape
+    read = np.unique(np.linspace(0, columns - 1, min(columns, KEY_COLUMNS)).astype(np.intp))
+    keys = np.empty(rows, dtype=np.uint64)
+    factors = np.random.default_rng(seed).integers(2**63, size=len(read), dtype=np.uint64) * 2 + 1
+    values = np.empty((min(rows, KEY_ROWS), len(read)))
+    spare = np.empty(values.shape, dtype=np.uint64)
+    for part in blocks(rows, KEY_ROWS):
+        block = X[part] if len(read) == columns else X[part][:, read]
+        own = values[: len(block)]
+        np.add(block, 0.0, out=own)  # one zero, not two
+        mixed = own.view(np.uint64)
+        mixed *= factors
+        keys[part] = _scramble(mixed, spare[: len(block)]).sum(axis=1, dtype=np.uint64)
+    return _scramble(keys, np.empty_like(keys))
+
+
+def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Let every bit move half of the others, in place (the finaliser of SplitMix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        np.right_shift(values, np.uint64(shift), out=spare)
+        values ^= spare
+        values *= np.uint64(factor)
+    np.right_shift(values, np.uint64(31), out=spare)
+    values ^= spare
+    return values
+
+
+def _gathered_keys(keys: Chunks, codes: Chunks, most: int) -> list[list[npt.NDArray[np.uint64]]]:
+    """Return, for each chunk and class, keys among which are the ``most`` smallest of the class.
+
+    Keys are spread evenly, so that those below a limit that the size of a class gives suffice. Where
+    they do not, as where rows are repeated, each chunk gives as many as may be needed.
+    """
+    counts = counts_by_chunk(codes).sum(axis=0)
+    enough = (most + 6 * np.sqrt(most) + 20) / np.maximum(counts, 1)
+    below = (np.minimum(enough, 0.999) * 2.0**64).astype(np.uint64)
+    below[enough >= 0.999] = np.iinfo(np.uint64).max
+    parts: list[list[npt.NDArray[np.uint64]]]
+    parts = keys.gathered(_smallest_keys, codes, given=(most, below))
+    found = [sum(len(part[k]) for part in parts if k < len(part)) for k in range(len(counts))]
+    if (found >= np.minimum(counts, most)).all():
+        return parts
+    return keys.gathered(_smallest_keys, codes, given=(most, None))
+
+
+def _smallest_keys(
+    keys: Array, codes: Codes, most: int, below: npt.NDArray[np.uint64] | None
+) -> list[npt.NDArray[np.uint64]]:
+    """Return the smallest ``most`` keys of each class, in order; none above a limit of the class."""
+    classes = codes.max(initial=-1) + 1
+    if below is not None:
+        few = keys <= below[codes]
+        keys, codes = keys[few], codes[few]
+    return [np.sort(keys[codes == k])[:most] for k in range(classes)]
+
+
+def _limits(parts: list[list[npt.NDArray[np.uint64]]], most: int) -> npt.NDArray[np.uint64]:
+    """Return the largest key of each class that is among its ``most`` smallest in all chunks."""
+    classes = max(len(part) for part in parts)
+    limits = np.zeros(classes, dtype=np.uint64)
+    for k in range(classes):
+        keys = np.sort(np.concatenate([part[k] for part in parts if k < len(part)]))[:most]
+        limits[k] = keys[-1] if len(keys) else 0
+    return limits
+
+
+def _below_limits(
+    X: Array,
+    codes: Codes,
+    weights: Array | None,
+    keys: npt.NDArray[np.uint64],
+    limits: npt.NDArray[np.uint64],
+    then: Pass | None,
+    given: tuple[Any, ...],
+) -> Any:
+    """Return the rows whose key is at most the limit of their class."""
+    keep = np.flatnonzero(keys <= limits[codes])
+    found = X[keep], codes[keep], None if weights is None else weights[keep]
+    return found if then is None else then(*found, *given)
+
+
+def _place(codes: Codes, classes: Codes) -> Array:
+    return np.asarray(np.searchsorted(classes, codes))

@@ -1,0 +1,111 @@
+"""The most confident rows of each class, wherever the rows are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.rows.chunks import Chunks, summed
+from unseen.rows.labelled import counts_by_chunk
+from unseen.typing import Array, Codes
+
+DIGIT = 11
+"""Bits of a confidence that one pass settles."""
+
+FEW = 10_000
+"""Rows that may come to the caller instead of a further pass."""
+
+
+def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
+    """Mark the ``share`` of the rows of each class that have the highest confidence.
+
+    Among equals the first rows are taken. Of chunks, the least confidence that is taken in each class
+    is found digit by digit (radix selection), in passes that only count.
+    """
+    if isinstance(codes, Chunks):
+        return _best_in_chunks(codes, confidence, share)
+    order = np.lexsort((-confidence, codes))
+    counts = np.bincount(codes)
+    start = np.cumsum(counts) - counts
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[order] = np.arange(len(codes)) - start[codes[order]]
+    return rank < np.ceil(share * counts)[codes]
+
+
+def _best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
+    keys = confidence.mapped(_ordered).kept()
+    counts = counts_by_chunk(codes).sum(axis=0)
+    classes, left = len(counts), np.ceil(share * counts).astype(np.int64)
+    least = np.zeros(classes, dtype=keys.dtype)
+    shift = 8 * keys.dtype.itemsize
+    while shift:
+        width = min(DIGIT, shift)
+        shift -= width
+        (found,) = summed(_digits, codes, keys, given=(least, shift, width))
+        # From the largest digit down, the one at which the rows that are still wanted run out.
+        above = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
+        digit = np.maximum((above >= np.maximum(left, 1)[:, None]).sum(axis=1) - 1, 0)
+        own = np.arange(classes), digit
+        left -= (above - found)[own].astype(np.int64)
+        least |= digit.astype(keys.dtype) << np.asarray(shift, dtype=keys.dtype)
+        if found[own].sum() <= FEW:
+            break
+    if shift:  # few rows share the digits so far: they come here, and tell the others
+        rest = codes.gathered(_rest, keys, given=(least, shift))
+        least, left = _settled(np.concatenate(rest, axis=1), least, left)
+        equal = np.stack([_equal(part[0].astype(np.intp), part[1], least) for part in rest])
+    else:
+        equal = np.stack(codes.gathered(_equal, keys, given=(least,)))
+    starts = np.cumsum(equal, axis=0) - equal
+    return codes.mapped(_marked, keys, given=(least, left), each=list(starts))
+
+
+def _settled(rest: Array, least: Array, left: Array) -> tuple[Array, Array]:
+    """Return the least key that is taken in each class, and how many of its equals are."""
+    least, left = least.copy(), left.copy()
+    for k in np.flatnonzero(left > 0):
+        own = np.sort(rest[1][rest[0] == k])[::-1]
+        least[k] = own[left[k] - 1]
+        left[k] -= int((own > least[k]).sum())
+    return least, left
+
+
+def _rest(codes: Codes, keys: Array, least: Array, shift: int) -> Array:
+    """Return the classes and keys of the rows whose digits so far are those of the least one."""
+    kind = keys.dtype.type
+    own = keys >> kind(shift) == (least >> kind(shift))[codes]
+    return np.stack([codes[own].astype(keys.dtype), keys[own]])
+
+
+def _ordered(confidence: Array) -> Array:
+    """Return unsigned integers in the order of the numbers."""
+    bits = (confidence + 0.0).view(f"u{confidence.dtype.itemsize}")  # -0.0 becomes 0.0
+    sign = bits.dtype.type(1) << bits.dtype.type(8 * bits.dtype.itemsize - 1)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def _digits(codes: Codes, keys: Array, least: Array, shift: int, width: int) -> tuple[Array]:
+    """Count the next digit of the rows whose digits so far are those of the least row taken."""
+    kind = keys.dtype.type
+    digits = keys >> kind(shift)
+    own = np.ones(len(keys), dtype=bool)
+    if shift + width < 8 * keys.dtype.itemsize:
+        own = digits >> kind(width) == (least >> kind(shift) >> kind(width))[codes]
+    place = codes[own] << width | (digits[own] & kind((1 << width) - 1)).astype(np.intp)
+    counts = np.bincount(place, minlength=len(least) << width)
+    return (counts.reshape(len(least), -1),)
+
+
+def _equal(codes: Codes, keys: Array, least: Array) -> Array:
+    return np.bincount(codes[keys == least[codes]], minlength=len(least))
+
+
+def _marked(codes: Codes, keys: Array, least: Array, left: Array, start: Array) -> Array:
+    """Mark the rows above the least one, and the first of those that equal it."""
+    marks = keys > least[codes]
+    places = np.flatnonzero(keys == least[codes])
+    for k in np.unique(codes[places]):
+        own = places[codes[places] == k]
+        marks[own[: max(int(left[k] - start[k]), 0)]] = True
+    return np.asarray(marks)

@@ -1,0 +1,66 @@
+"""What a score is worth: per-class accuracy, top-k, and the temperature of probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize
+from scipy.special import softmax
+
+from unseen.typing import Array, Codes
+
+
+def per_class_accuracy(
+    true: Codes, hits: npt.NDArray[np.bool_], classes: int, weights: Array | None = None
+) -> Array:
+    """Return the share of each class's rows that hit; NaN for a class with no rows."""
+    counts = np.bincount(true, weights=weights, minlength=classes).astype(float)
+    right = np.bincount(true, weights=hits if weights is None else hits * weights, minlength=classes)
+    accuracy: Array = np.full(classes, np.nan)
+    np.divide(right, counts, out=accuracy, where=counts > 0)
+    return accuracy
+
+
+def top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
+    """Tell for each row whether fewer than ``k`` classes score strictly above the true one."""
+    own = np.take_along_axis(scores, codes[:, None], axis=1)
+    hits: npt.NDArray[np.bool_] = (scores > own).sum(axis=1) < k
+    return hits
+
+
+def evenness(shares: Array) -> float:
+    """Return the effective number of classes, as a share of all: exp(entropy of the shares) / L.
+
+    It is 1 for equal shares, and ½ when half of the classes share all.
+    """
+    p = shares[shares > 0]
+    return min(1.0, float(np.exp(-(p @ np.log(p)))) / len(shares))
+
+
+def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | None = None) -> float:
+    """Return the T that makes softmax(scores / T) most likely, each class counting alike.
+
+    Targets are smoothed as Platt's are: the true class of a class with n rows gets (n + 1)/(n + 2),
+    the others share the rest, so that separable rows have a finite temperature too. The loss is convex
+    in 1/T; its derivative has one root.
+    """
+    scale = float(np.mean(scores.std(axis=1, dtype=float)))
+    if not scale > 0 or classes < 2:
+        return 1.0
+    S = scores.astype(float) / scale
+    counts = np.bincount(codes, weights=weights, minlength=classes).astype(float)
+    share = (1.0 if weights is None else weights) / counts[codes]
+    slack = 1.0 / (counts[codes] + 2.0)
+    own = np.take_along_axis(S, codes[:, None], axis=1).ravel()
+    wanted = (1 - slack) * own + slack * (S.sum(axis=1) - own) / (classes - 1)
+
+    def slope(log_beta: float) -> float:
+        expected = np.einsum("ij,ij->i", softmax(np.exp(log_beta) * S, axis=1), S)
+        return float((expected - wanted) @ share)
+
+    low, high = -6.0, 12.0
+    if slope(low) >= 0:  # the scores say nothing about the classes
+        return scale * float(np.exp(-low))
+    if slope(high) <= 0:
+        return scale * float(np.exp(-high))
+    return scale * float(np.exp(-optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-13)))

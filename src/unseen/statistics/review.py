@@ -1,0 +1,184 @@
+"""The review of a pool: what held-out seen classes in its place tell about it, with no label of it.
+
+Seen classes are held out, as many as there are candidates and with as many rows, and play the pool:
+with every class present, with half of them, and with sizes from 50 to 1. Whether the pool's classes are
+even is then a matter of likelihood: the evenness of its learned shares under even rehearsals against
+that under uneven ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit
+
+from unseen.rows.labelled import Rows, content_keys
+from unseen.statistics.evaluation import evenness, fit_temperature, per_class_accuracy
+from unseen.statistics.gaussian_classes import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt
+from unseen.statistics.seen_model import SeenModel, pool_model, start_of
+from unseen.statistics.whitening import scaled
+from unseen.typing import Array
+
+FEWEST_TO_REHEARSE = 6
+"""Seen classes below which none can be held out."""
+
+REHEARSALS = 6
+
+SIZE_RATIO = 50.0
+"""How many times as many rows the largest class of an uneven rehearsal has as the smallest."""
+
+LEAST_DEVIATION = 0.03
+"""Standard deviation of evenness at least, whatever few rehearsals show."""
+
+LOG_ODDS = -2.0
+"""Log-odds of an even pool before its evenness is seen. Equal shares imposed on an uneven pool cost
+more than they gain in an even one (tried on folds of seen classes: 0, −1, −2, −4)."""
+
+STEEPNESS = 2.0
+"""How fast belief in an even pool follows the evidence."""
+
+LEAST_BELIEF = 0.01
+"""Belief in an even pool below which learned shares are kept as they are."""
+
+LEAST_SHARE = 1e-6
+"""Of a class where shares are imposed: its logarithm is taken."""
+
+LOSS_TO_REPORT = -0.01
+"""The mean gain of rehearsals below which the review raises an alarm."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """What rehearsals say of a pool, one entry a rehearsal."""
+
+    start: Array
+    """Accuracy before the rounds, every class present."""
+    gains: Array
+    """What the rounds gained: (rehearsals, 3) for all classes present, half of them, and 50:1."""
+    rehearsed: Array
+    """Evenness of learned shares, likewise."""
+    temperature: float
+    """Of calibrated probabilities after the rounds, in units of the spread of a row's scores."""
+    evenness: float = float("nan")
+    """Of the pool."""
+    even: float = 0.0
+    """Probability that the pool's classes are of like size; the weight of equal shares."""
+    learned_shares: Array | None = None
+    """Of the pool."""
+
+    def of_pool(self, value: float, learned_shares: Array) -> Review:
+        """Return the review of a pool whose learned shares have this evenness."""
+        full, *uneven = self.rehearsed.T
+        deviation = max(float(full.std()), LEAST_DEVIATION)
+        below = min(value - float(full.mean()), 0.0) / deviation
+        evidence = []
+        for kind in uneven:
+            spread = max(float(kind.std()), LEAST_DEVIATION)
+            above = max(min(value, float(full.mean())) - float(kind.mean()), 0.0) / spread
+            evidence.append(0.5 * above**2 - 0.5 * below**2 - np.log(deviation / spread))
+        even = float(expit(STEEPNESS * (min(evidence) + LOG_ODDS)))
+        return replace(self, evenness=value, even=even, learned_shares=learned_shares)
+
+    @property
+    def shares(self) -> Array:
+        """Class shares between the learned ones and equal ones."""
+        assert self.learned_shares is not None
+        shares = (1 - self.even) * self.learned_shares + self.even / len(self.learned_shares)
+        shares = np.maximum(shares, LEAST_SHARE)
+        return np.asarray(shares / shares.sum())
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return rounds that meet these shares, or the same where the pool is not even at all."""
+        if self.even < LEAST_BELIEF:
+            return plan
+        return plan._replace(shares=self.shares, tie=FIRM_TIE + self.even * (EVEN_TIE - FIRM_TIE))
+
+    @property
+    def alarms(self) -> dict[str, str]:
+        """Name -> what is wrong with the pool, and what was done about it."""
+        found = {}
+        if self.even < 0.5 and not np.isnan(self.evenness):
+            even, *uneven = self.rehearsed.mean(axis=0)
+            found["uneven"] = (
+                f"The pool's classes look uneven (evenness {self.evenness:.2f}; in rehearsals "
+                f"{even:.2f} with every class present, {max(uneven):.2f} with classes missing or rare)."
+                " Some candidates may have few rows or none. Class shares follow the pool."
+            )
+        if 0.1 < self.even < 0.9:
+            found["undecided"] = (
+                f"The pool's classes are even with probability {self.even:.2f}. Class shares are a "
+                "blend of equal and learned ones. Give them by hand if you know them."
+            )
+        if float(self.gains.mean()) < LOSS_TO_REPORT:
+            found["rehearsal"] = (
+                f"Learning from the pool lost {-100 * float(self.gains.mean()):.1f} points of accuracy "
+                "on average in rehearsals on held-out seen classes. Compare with an inductive method."
+            )
+        return found
+
+
+def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
+    """Hold out seen classes, drawn by the content of their vectors, and run the rounds on them.
+
+    The whitened spaces are those of all seen classes: held-out classes leave their trace there, which
+    saves a factorisation for each rehearsal.
+    """
+    assert model.vectors is not None
+    K = len(model.vectors)
+    held = int(np.clip(candidates, 2, K // 3))
+    size = max(1, round(pool_rows / candidates))
+    sample: Rows = rows.thinned(size)
+    results = []
+    for number in range(rehearsals):
+        order = np.argsort(content_keys(model.vectors, number), kind="stable")
+        results.append(_rehearsal(model, sample, order[:held]))
+    logs, start, gains, rehearsed = zip(*results, strict=True)
+    temperature = float(np.exp(np.mean(logs)))
+    return Review(np.array(start), np.array(gains), np.array(rehearsed), temperature)
+
+
+def _rehearsal(
+    model: SeenModel, sample: Rows, held: Array
+) -> tuple[float, float, list[float], list[float]]:
+    """Return the log of a temperature, the start's accuracy, and gain and evenness of each kind."""
+    assert model.vectors is not None
+    others = np.setdiff1d(np.arange(len(model.vectors)), held)
+    rest = model.restricted(others)
+    vectors = model.vectors[held]
+    known = pool_model(rest, vectors, np.full(len(held), -1))
+    place = np.full(len(model.vectors), -1)
+    place[held] = np.arange(len(held))
+    own = np.flatnonzero(place[sample.codes] >= 0)
+    X, codes = sample.X[own], place[sample.codes[own]]
+    X = scaled(X, model.space.scaling)
+    log_temperature, first, gains, rehearsed = 0.0, 0.0, [], []
+    for kind, chosen in enumerate(_pools(X, codes, len(held))):
+        pool = Pool(X[chosen], model.space)
+        start = start_of(model, known, pool, None)
+        found = adapt(pool, known.prior, start, Plan())
+        before = _accuracy(start.scores, codes[chosen], len(held))
+        state = found.assignment
+        gains.append(_accuracy(state.scores + state.biases, codes[chosen], len(held)) - before)
+        rehearsed.append(evenness(found.shares))
+        if kind == 0:
+            first = before
+            S = state.scores + state.biases
+            temperature = fit_temperature(S, codes[chosen], len(held)) / float(S.std(axis=1).mean())
+            log_temperature = float(np.log(temperature))
+    return log_temperature, first, gains, rehearsed
+
+
+def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
+    """Return rows with every class present, with half of them, and with sizes from 50 to 1."""
+    keys = content_keys(X)
+    order = np.lexsort((keys, codes))
+    by_class = np.split(order, np.searchsorted(codes[order], np.arange(1, classes)))
+    fewest = min(len(own) for own in by_class)
+    sizes = fewest * SIZE_RATIO ** -np.linspace(0, 1, classes)
+    tail = [own[: max(1, round(n))] for own, n in zip(by_class, sizes, strict=True)]
+    return [np.concatenate(part) for part in (by_class, by_class[: max(1, classes // 2)], tail)]
+
+
+def _accuracy(S: Array, codes: Array, classes: int) -> float:
+    return float(np.nanmean(per_class_accuracy(codes, S.argmax(axis=1) == codes, classes)))

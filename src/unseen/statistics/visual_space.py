@@ -1,0 +1,164 @@
+"""A visual space: what becomes of a row before it is compared with class points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unseen.rows.chunks import mapped, summed
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import block_sums, blocks, within_class_scatter
+from unseen.statistics.scorer import Affine, SignedRoot, Step, UnitLength
+from unseen.statistics.whitening import FEWEST_FEATURES, Scaling, Whitening, scaled
+from unseen.typing import Array, Codes
+
+FEW = 1024
+"""Rows of a block: scaling makes several copies of it."""
+
+NEGATIVE_SHARE = 0.2
+"""The share of negative entries in the sum of absolute values from which features count as signed.
+Embeddings and principal components have about a half, activations and counts nearly none."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The map x → (x − center) M, of rows that are scaled first."""
+
+    scaling: Scaling
+    center: Array
+    matrix: Array | None
+    """M (p, d); None is the identity."""
+
+    @property
+    def full_matrix(self) -> Array:
+        """M, also where it is the identity."""
+        return np.eye(len(self.center)) if self.matrix is None else self.matrix
+
+    def __call__(self, X: Array) -> Array:
+        """Return the rows in this space, (N, d), in their dtype."""
+        width = X.shape[1] if self.matrix is None else self.matrix.shape[1]
+        out = np.empty((len(X), width), dtype=X.dtype)
+        center = self.center.astype(X.dtype)
+        matrix = None if self.matrix is None else self.matrix.astype(X.dtype)
+        for rows in blocks(len(X), FEW):
+            block = scaled(X[rows], self.scaling) - center
+            out[rows] = block if matrix is None else block @ matrix
+        return out
+
+    def of_means(self, means: Array) -> Array:
+        """Return class means, taken over rows that were scaled as rows are, in this space."""
+        return self._turned(means - self.center)
+
+    def of_sums(self, sums: Array, mass: Array) -> Array:
+        """Return sums of rows that were scaled as rows are, each of a class of some mass, (L, d)."""
+        return self._turned(sums - mass[:, None] * self.center)
+
+    def weights(self, directions: Array) -> Array:
+        """Return w with x·w = z·direction but for a constant, (L, p)."""
+        if self.matrix is None:
+            return directions
+        return np.asarray(directions.astype(self.matrix.dtype) @ self.matrix.T, dtype=float)
+
+    def _turned(self, centred: Array) -> Array:
+        """Multiply by M; in the precision of M, since a copy of it costs more than the product."""
+        if self.matrix is None:
+            return np.asarray(centred)
+        return np.asarray(centred.astype(self.matrix.dtype) @ self.matrix, dtype=float)
+
+    def then(self, matrix: Array) -> Space:
+        """Return the space with another matrix in the place of its own."""
+        return Space(self.scaling, self.center, matrix)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return the same as steps of a scorer."""
+        ones = np.ones(len(self.center))
+        affine = Affine(self.center, ones if self.matrix is None else self.matrix)
+        return *scaling_steps(self.scaling), affine
+
+
+@dataclass(frozen=True)
+class SeenStatistics:
+    """The sums over labelled rows that spaces and predictors are made of."""
+
+    scaling: Scaling
+    moments: Array
+    """XᵀX, (p, p)."""
+    sums: Array
+    """(p, K)."""
+    counts: Array
+    pool_scatter: Array | float = 0.0
+    """Scatter of pool rows about their classes, which counts beside that of labelled rows."""
+    pool_rows: int = 0
+
+    @property
+    def means(self) -> Array:
+        """The class means, (K, p)."""
+        return np.asarray((self.sums / self.counts).T)
+
+    @property
+    def freedom(self) -> float:
+        """Rows less classes."""
+        return float(self.counts.sum()) - len(self.counts) + self.pool_rows
+
+    def scatter(self) -> Array:
+        """Return the within-class scatter, (p, p)."""
+        return within_class_scatter(self.moments, self.sums, self.counts) + self.pool_scatter
+
+    def whitened(self, shrinkage: float | None, dtype: Any) -> Space:
+        """Return the space in which every direction varies alike within a class."""
+        center = self.means.mean(axis=0)
+        whitening = Whitening.of(self.scatter(), self.freedom, center, shrinkage, dtype)
+        return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse().T))
+
+    def plain(self, dtype: Any) -> Space:
+        """Return the features as they are, about the mean of the class means."""
+        return Space(self.scaling, self.means.mean(axis=0).astype(dtype), None)
+
+
+def seen_statistics(rows: Rows, classes: int, scaling: Scaling) -> SeenStatistics:
+    """Take the sums block by block, in one pass: nothing of the size of X is copied."""
+    moments, sums, counts = summed(
+        _statistics, rows.X, rows.codes, rows.weights, given=(classes, scaling), size=FEW
+    )
+    return SeenStatistics(scaling, moments, sums.T, counts)
+
+
+def _statistics(
+    X: Array, codes: Codes, weights: Array | None, classes: int, scaling: Scaling
+) -> tuple[Array, Array, Array]:
+    return block_sums(scaled(X, scaling), codes, weights, classes)
+
+
+def scaled_rows(X: Any, scaling: Scaling) -> Any:
+    """Return rows, in memory or in chunks, scaled."""
+    return X if scaling == "none" else mapped(scaled, X, given=(scaling,))
+
+
+def usual_scaling(X: Any) -> Scaling:
+    """Return the scaling that suits rows: by their columns and their signs.
+
+    In few dimensions, length tells classes apart: rows stay as they are. Elsewhere it says more of the
+    example than of its class, so rows get unit length. Counts and activations, which are hardly ever
+    negative, have a few large entries that drown the others: their roots are taken first.
+    """
+    if X.shape[1] < FEWEST_FEATURES:
+        return "none"
+    negative, total = summed(_masses, X)
+    return "root" if float(negative) <= NEGATIVE_SHARE * float(total) else "unit"
+
+
+def _masses(X: Array) -> tuple[Array, Array]:
+    total = np.abs(X).sum(dtype=float)
+    return (total - X.sum(dtype=float)) / 2, total
+
+
+def scaling_steps(scaling: Scaling) -> tuple[Step, ...]:
+    """Return a scaling as steps of a scorer."""
+    return {"none": (), "unit": (UnitLength(),), "root": (SignedRoot(), UnitLength())}[scaling]
+
+
+def to_be_powered(columns: int) -> bool:
+    """Tell whether rows are powered by default: in few dimensions, length tells classes apart."""
+    return columns >= FEWEST_FEATURES

@@ -1,0 +1,151 @@
+"""The growing subspace against a direct solve, and its certificate against the true error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.solvers.krylov import GROUP, Halves, SlowConvergence, Subspace, System
+
+
+def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(0)
+    first, second = (random.normal(size=(n, p)) for n in (400, 90))
+    return first.T @ first, second.T @ second, random.normal(size=(p, k))
+
+
+def test_every_column_solves_its_own_system() -> None:
+    M1, M2, R = systems()
+    system = System(np.array([1.0, 0.0, 50.0]), np.array([0.5, 2.0, 10.0]), np.array([0, 0.3, 1, 2]))
+    Z, _ = Subspace([lambda B: M1 @ B, lambda B: M2 @ B], 120, 999, float).solve(R, system, 1e-9)
+    for j, (a, b, c) in enumerate(system.coefficients(4).T):
+        exact = np.linalg.solve(a * M1 + b * M2 + c * np.eye(120), R[:, j])
+        np.testing.assert_allclose(Z[:, j], exact, atol=1e-7 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+def test_the_error_is_below_its_bound(tol: float) -> None:
+    M, _, R = systems()
+    system = M + 30 * np.eye(120)
+    Z, length = Subspace([lambda B: M @ B], 120, 999, float).solve(
+        R, System(np.array([1.0, 30.0])), tol
+    )
+    error = Z - np.linalg.solve(system, R)
+    assert np.sqrt(np.vdot(error, system @ error)) <= tol * length
+
+
+def test_a_basis_serves_the_next_system() -> None:
+    M, _, R = systems()
+    calls = []
+
+    def counted(B: Any) -> Any:
+        calls.append(B.shape[1])
+        return M @ B
+
+    space = Subspace([counted], 120, 999, float)
+    space.solve(R, System(np.array([1.0, 30.0])), 1e-6)
+    before = len(calls)
+    space.solve(R, System(np.array([1.0, 300.0])), 1e-6)  # a larger shift needs no more
+    space.solve(2 * R[:, :1], System(np.array([1.0, 30.0])), 1e-6)
+    assert len(calls) == before
+
+
+def test_another_operator_takes_the_place_of_one() -> None:
+    M1, M2, R = systems()
+    space = Subspace([lambda B: M1 @ B], 120, 999, float)
+    space.solve(R, System(np.array([1.0, 40.0])), 1e-6)
+    space.replace(0, lambda B: M2 @ B)
+    Z, _ = space.solve(R, System(np.array([1.0, 40.0])), 1e-9)
+    np.testing.assert_allclose((M2 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
+def test_an_operator_may_go_and_a_guess_may_come() -> None:
+    M1, M2, R = systems()
+    space = Subspace([lambda B: M1 @ B, lambda B: M2 @ B], 120, 999, float)
+    system = System(np.array([1.0, 1.0, 40.0]))
+    Z, _ = space.solve(R, system, 1e-9)
+    space.restart(Z)
+    assert space.rank == R.shape[1]
+    again, _ = space.solve(R, system, 1e-6)
+    assert space.rank == R.shape[1]  # the guess was the solution
+    np.testing.assert_allclose(again, Z, atol=1e-9)
+    space.replace(1, None)
+    Z, _ = space.solve(R, system, 1e-9)
+    np.testing.assert_allclose((M1 + 40 * np.eye(120)) @ Z, R, atol=1e-6)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_another_second_half_takes_up_the_first(known: bool) -> None:
+    """What rows make of the last solution is known; what they make of any other is computed."""
+    M, _, R = systems()
+    rows = np.random.default_rng(1).normal(size=(90, 120))
+    calls = []
+
+    def first(B: Any) -> Any:
+        calls.append(B.shape[1])
+        return rows @ B
+
+    def weighed(weights: Any) -> Halves:
+        return Halves(first, lambda P: rows.T @ (weights[:, None] * P))
+
+    weights, others = np.linspace(0, 1, 90), np.linspace(3, 1, 90)
+    system = System(np.array([1.0, 1.0, 40.0]))
+    space = Subspace([lambda B: M @ B, weighed(weights)], 120, 999, float)
+    near, _ = space.solve(R, system, 1e-6)
+    calls.clear()
+    space.renew(1, weighed(others), near if known else near + 1)
+    assert space.rank == R.shape[1]
+    assert calls == ([] if known else [R.shape[1]])
+    Z, _ = space.solve(R, system, 1e-9)
+    whole = M + rows.T @ (others[:, None] * rows) + 40 * np.eye(120)
+    np.testing.assert_allclose(whole @ Z, R, atol=1e-6)
+
+
+def test_blocks_are_as_narrow_as_what_is_asked_lets_them_be() -> None:
+    random = np.random.default_rng(0)
+    M = np.diag(np.linspace(1, 30, 400))
+    R = random.normal(size=(400, 30)) * np.geomspace(1, 1e-3, 30)
+    widths: list[int] = []
+
+    def counted(B: Any) -> Any:
+        widths.append(B.shape[1])
+        return M @ B
+
+    Z, length = Subspace([counted], 400, 999, float).solve(R, System(np.array([1.0, 3.0])), 1e-3)
+    error = Z - np.linalg.solve(M + 3 * np.eye(400), R)
+    assert np.sqrt(np.vdot(error, M @ error + 3 * error)) <= 1e-3 * length
+    assert widths[0] == 30  # the right-hand sides
+    assert all(width % GROUP == 0 or width < GROUP for width in widths[1:])
+    assert widths[-1] < widths[1] < 30
+
+
+def test_it_gives_up_where_a_direct_solve_is_cheaper() -> None:
+    M, _, R = systems()
+    with pytest.raises(SlowConvergence):
+        Subspace([lambda B: M @ B], 120, 24, float).solve(R, System(np.array([1.0, 1e-6])))
+
+
+def test_dependent_right_hand_sides_do_no_harm() -> None:
+    M, _, R = systems()
+    twice = np.concatenate([R, R, np.zeros((120, 1))], axis=1)
+    Z, _ = Subspace([lambda B: M @ B], 120, 999, float).solve(
+        twice, System(np.array([1.0, 30.0])), 1e-8
+    )
+    np.testing.assert_allclose((M + 30 * np.eye(120)) @ Z, twice, atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [0.0, -1e9])
+def test_a_singular_system_is_left_to_others(shift: float) -> None:
+    M, _, R = systems()
+    system = System(np.array([1.0, shift])) if shift == 0 else System(np.array([shift, 1.0]))
+    with pytest.raises(SlowConvergence):
+        Subspace([lambda B: M @ B], 120, 999, float).solve(R, system)
+
+
+def test_nothing_is_solved_by_nothing() -> None:
+    M, _, R = systems()
+    Z, length = Subspace([lambda B: M @ B], 120, 999, float).solve(0 * R, System(np.array([1.0, 2.0])))
+    assert length == 0
+    assert not Z.any()

@@ -1,0 +1,110 @@
+"""Second moments as an operator and as a matrix; fits in a subspace against fits by a factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
+from unseen.datasets import ZeroShotDataset, simulate
+from unseen.rows.labelled import Rows
+from unseen.solvers import moments
+from unseen.solvers.moments import Metric, Moments, Ridge, ridge_solver
+from unseen.solvers.sums import Sums
+from unseen.transductive.selection import BalancedSelection
+
+
+@pytest.fixture(scope="module")
+def data() -> ZeroShotDataset:
+    return simulate("AwA", scale=0.1, n_features=128, random_state=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_products_need_no_matrix(weighted: bool) -> None:
+    random = np.random.default_rng(0)
+    X, B = random.normal(size=(2500, 7)), random.normal(size=(7, 3))
+    w = random.uniform(size=2500) if weighted else None
+    own = Moments(X, w)
+    dense = X.T @ (X if w is None else X * w[:, None])
+    np.testing.assert_allclose(own @ B, dense @ B)
+    assert own.trace == pytest.approx(np.trace(dense))
+    assert not own.formed
+    np.testing.assert_allclose(own.dense, dense)
+    assert own.formed
+    np.testing.assert_allclose(own @ B, dense @ B)
+
+
+def metric_of(X: Any, codes: Any) -> Metric:
+    found = Sums.of(Rows(X, codes), int(codes.max()) + 1).metric(0.3)
+    assert found is not None
+    return found
+
+
+def test_a_metric_is_the_shrunk_covariance_within_classes() -> None:
+    random = np.random.default_rng(0)
+    codes = np.arange(200) % 5
+    X = random.normal(size=(200, 6)) + 3 * random.normal(size=(5, 6))[codes]
+    scatter = sum(np.cov(X[codes == k].T, bias=True) * 40 for k in range(5))
+    scatter = scatter / (np.trace(scatter) / 6)
+    np.testing.assert_allclose(metric_of(X, codes).dense, 0.7 * scatter + 0.3 * np.eye(6), atol=1e-9)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+def test_a_metric_is_inverted_far_from_the_origin(
+    subspace: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means of a hundred deviations: in single precision, what they leave of XᵀXR must not be lost."""
+    monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "MOST", 1)
+    random = np.random.default_rng(0)
+    codes = np.arange(900) % 3
+    noise = random.normal(size=(900, 60)) * np.linspace(0.5, 2, 60)
+    X = (noise + 100).astype(np.float32)
+    exact = metric_of(noise, codes).dense
+    R = random.normal(size=(60, 4))
+    found = moments.metric_solver(metric_of(X, codes), 4)(R)
+    want = np.linalg.solve(exact, R)
+    assert np.linalg.norm(found - want) <= 2e-2 * np.linalg.norm(want)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(moments.Shared.__init__, "__defaults__", (1e-9,))
+    random = np.random.default_rng(0)
+    codes = np.arange(300) % 5
+    X, R = random.normal(size=(300, 40)), random.normal(size=(40, 3))
+    metric = metric_of(X, codes)
+    for G in (Ridge(Moments(X), 5.0), Ridge(metric.moments, 5.0, metric)):
+        np.testing.assert_allclose(G.dense @ ridge_solver(G, 3)(R), R, atol=1e-6)
+
+
+MODELS = [
+    lambda s: ESZSL(s, gamma=500.0, lam=3.0),
+    lambda s: ASTE(s, C=1000.0, mu=3.0),
+    lambda s: ASTE(s),
+    lambda s: TASTE(s, C=1000.0, mu=3.0, selection=BalancedSelection()),
+    lambda s: SMS(s, selection=BalancedSelection()),
+    lambda s: FastTraining(TASTE(s, selection=BalancedSelection())),
+]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_scores_do_not_depend_on_the_way(
+    make: Any, data: ZeroShotDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A basis and a factor give the same scores to 1e-4; the toy has few columns, so it is forced."""
+    X, y = data.transductive()
+    pool = data.X[data.test_unseen]
+    monkeypatch.setattr(moments, "LEAST", 10**9)
+    direct = make(data.semantics).fit(X, y).decision_function(pool)
+    monkeypatch.setattr(moments, "LEAST", 0)
+    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "MOST", 1)
+    found = make(data.semantics).fit(X, y).decision_function(pool)
+    assert np.abs(found - direct).max() <= 1e-4 * np.abs(direct).max()

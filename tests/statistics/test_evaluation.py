@@ -1,0 +1,45 @@
+"""Temperature and transport against what they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax, logsumexp
+
+from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.statistics.transport import balance
+
+
+def test_temperature_recovers_the_scale_of_the_scores() -> None:
+    random = np.random.default_rng(0)
+    logits = random.normal(size=(20_000, 5)) * 2
+    codes = np.array([random.choice(5, p=np.exp(row)) for row in log_softmax(logits, axis=1)])
+    for scale in (0.01, 1.0, 300.0):
+        assert fit_temperature(logits * scale, codes, 5) == pytest.approx(scale, rel=0.1)
+
+
+def test_temperature_of_separable_and_of_constant_scores() -> None:
+    assert 0 < fit_temperature(np.eye(3)[[0, 1, 2, 0]], np.array([0, 1, 2, 0]), 3) < 1
+    assert fit_temperature(np.ones((4, 3)), np.array([0, 1, 2, 0]), 3) == 1.0
+
+
+def test_every_class_counts_alike() -> None:
+    accuracy = per_class_accuracy(
+        np.array([0, 0, 0, 0, 1]), np.array([True, True, True, True, False]), 3
+    )
+    np.testing.assert_array_equal(accuracy[:2], [1, 0])
+    assert np.isnan(accuracy[2])
+
+
+def test_balance_meets_the_prior_and_keeps_odds() -> None:
+    random = np.random.default_rng(0)
+    log_p = log_softmax(random.normal(size=(200, 4)) + np.array([2, 0, 0, -1]), axis=1)
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    moved = balance(log_p, prior, 1.0, max_iter=2000)
+    np.testing.assert_allclose(np.exp(logsumexp(moved, axis=0)) / 200, prior, atol=1e-4)
+    odds = moved - log_p - (moved - log_p)[:, :1]  # one bias a class, the same for every row
+    assert np.ptp(odds, axis=0).max() < 1e-9
+    np.testing.assert_array_equal(balance(log_p, prior, 0.0), log_p)
+    half = np.exp(logsumexp(balance(log_p, prior, 0.5), axis=0)) / 200
+    start = np.exp(logsumexp(log_p, axis=0)) / 200
+    assert (np.abs(half - prior) < np.abs(start - prior)).all()
