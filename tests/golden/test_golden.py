@@ -27,7 +27,7 @@ OTHER_LABELS = 0.005
 """The share of rows that may get another class on another machine; or one row, of a small pool."""
 ROUNDING_DECIDES = ("SJE", "SelfPaced(SJE)", "BiDiLEL")
 """Their steps follow the largest of scores that are nearly equal: with OPENBLAS_CORETYPE=Haswell on the
-machine of the record, their scores on letters differ by 3 to 9% of the spread, all others by at most 0.03%."""
+machine of the record, scores on letters differ by 3 to 9% of their spread, others by at most 0.03%."""
 
 
 @pytest.fixture(params=SLICES)

@@ -19,6 +19,8 @@ LEAVE_ONE_OUT_RIDGES = 10.0 ** np.arange(-2.5, 0.6, 0.25)
 class PrototypeMap:
     """The map from semantics to features: φ(vectors) @ coefᵀ + intercept."""
 
+    FILE_KEY = "prototype-map"
+
     coef: Array
     intercept: Array
     ridge: float

@@ -52,6 +52,8 @@ LOSS_TO_REPORT = -0.01
 class Review:
     """What rehearsals say of a pool, one entry a rehearsal."""
 
+    FILE_KEY = "review"
+
     start: Array
     """Accuracy before the rounds, every class present."""
     gains: Array

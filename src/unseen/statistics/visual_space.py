@@ -26,6 +26,8 @@ Embeddings and principal components have about a half, activations and counts ne
 class Space:
     """The map x → (x − center) M, of rows that are scaled first."""
 
+    FILE_KEY = "space"
+
     scaling: Scaling
     center: Array
     matrix: Array | None
