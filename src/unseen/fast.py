@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, bare, classes_with
+from unseen.base import ZeroShotClassifier, bare
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
-from unseen.inputs import aligned, labelled_rows, read_labels
-from unseen.rows.chunks import chunked, summed
+from unseen.inputs import aligned, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_patterns
+from unseen.rows.passes import class_patterns, summed
 from unseen.statistics.scorer import Scorer
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
@@ -98,8 +97,7 @@ class FastTraining(ZeroShotClassifier):
             )
         read, codes, weights = self._read(X, y, sample_weight)
         if not transductive:
-            self._fit(labelled_rows(read, codes, weights), self._seen_vectors())
-            return self
+            return self._learn(labelled_rows(read, codes, weights))
         model = self._clone()
         model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
         found: list[Array] = []
@@ -122,10 +120,8 @@ class FastTraining(ZeroShotClassifier):
         Both average within each class and then over the classes, so that ε̄ ≤ ε for any model with
         linear scores (Jensen's inequality, from Proposition 1).
         """
-        chunks = chunked(X)
-        X = np.asarray(X) if chunks is None else chunks
-        labels = y if chunks is None else aligned(chunks, y, "y")
-        classes, codes = read_labels(labels, self._marks_unlabelled())
+        X = read_rows(self, X)
+        classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
         rows = labelled_rows(X, codes, None)
         table = self._table()
         vectors = table.vectors[table.positions(classes)]
@@ -135,12 +131,14 @@ class FastTraining(ZeroShotClassifier):
         of_means, _ = _losses(means, own, *given)
         return float((lost / counts).mean()), float(of_means.mean())
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
-        """Learn from rows that another estimator has read."""
+    def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
+        """Learn from the means of rows that have been read."""
         self._check_estimator()
-        self.patterns_, own = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
+        classes = len(self.seen_classes_)
+        self.patterns_, own = class_patterns(*rows.totals(classes), rows.X.dtype)
         patterns = Rows(self.patterns_, own)
         self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
+        return self
 
     @property
     def takes_known(self) -> bool:
@@ -149,11 +147,10 @@ class FastTraining(ZeroShotClassifier):
 
     def _check_estimator(self) -> None:
         if not wrapped(self).takes_class_means:
-            pool_methods = classes_with("takes_class_means", TransductiveClassifier)
             raise ValueError(
                 f"{type(wrapped(self)).__name__} learns from all rows and cannot be given class means "
-                "in their place, so it has no fast form. Fit it without FastTraining, or wrap an "
-                f"inductive estimator or one of {', '.join(pool_methods)}."
+                "in their place, so it has no fast form. Fit it without FastTraining, or wrap a method "
+                "that has one: unseen.methods.select(takes_class_means=True) lists them."
             )
 
     def _clone(self) -> Any:

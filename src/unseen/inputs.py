@@ -1,18 +1,117 @@
-"""What ``fit`` and ``predict`` are given: labels, and rows that come in chunks, read and checked."""
+"""What ``fit`` and ``predict`` are given: parameters, labels and rows, read and checked."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
-from unseen.rows.chunks import Chunks, mapped, marked, summed
+from unseen.rows import kernels
+from unseen.rows.chunks import Chunks
 from unseen.rows.labelled import Rows
+from unseen.rows.passes import chunked, kept, mapped, marked, summed
 from unseen.typing import Array, Codes
 
 UNLABELLED = -1
+
+
+class ParameterChecks:
+    """How an estimator reads its parameters, and refuses what they must not be."""
+
+    def _number(self, name: str) -> float | None:
+        """Return a parameter that was given by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, Real) and 0 <= float(value) < np.inf:
+            return float(value)
+        self._refuse(name, "'auto' or a number >= 0")
+
+    def _switch(self, name: str) -> bool | None:
+        """Return a parameter that is on or off by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        self._refuse(name, "'auto', True or False")
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        """Say what a parameter must be."""
+        raise ValueError(
+            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
+
+
+class TrainingInput(NamedTuple):
+    """Rows, their class codes (-1: unlabelled), their weights if they have any, and the classes."""
+
+    X: Any
+    codes: Any
+    weights: Any
+    classes: Array
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, minus_one: bool, takes_chunks: bool
+) -> TrainingInput:
+    """Validate what ``fit`` was given; a class whose rows all weigh nothing is left out.
+
+    ``minus_one``: -1 marks an unlabelled row. ``takes_chunks``: rows need not be in memory.
+    """
+    owner = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    chunks = chunked(X)
+    if chunks is not None and not takes_chunks:
+        if not isinstance(X, np.ndarray):
+            raise ValueError(
+                f"{owner} needs all rows in memory, and X is not: it comes in chunks. Give "
+                "np.asarray(X), or fit FastTraining around an inductive estimator, or a method that "
+                "learns from chunks: unseen.methods.select(takes_chunks=True) lists them."
+            )
+        chunks = None  # a memory map is an array to those that need all rows at once
+    if chunks is not None:
+        X = checked_chunks(chunks, None, owner)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        if not all_finite(X):
+            check_array(X, dtype=None, estimator=estimator, input_name="X")  # says what is wrong
+    classes, codes = read_labels(aligned(X, y, "y"), minus_one)
+    if sample_weight is None:
+        return TrainingInput(X, codes, None, classes)
+    if chunks is not None:
+        weights = aligned(X, sample_weight, "sample_weight")
+        weights = weights.mapped(_checked_weights, given=(X.dtype,)).kept()
+    else:
+        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+    (heavy,) = summed(_heavy, codes, weights, given=(len(classes),))
+    used = np.flatnonzero(heavy)
+    recode = np.full(len(classes) + 1, UNLABELLED)
+    recode[used] = np.arange(len(used))
+    codes = kept(mapped(kernels.at, codes, given=(recode,)))
+    return TrainingInput(X, codes, weights, classes[used])
+
+
+def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
+    """Validate the rows that a fitted estimator is asked about; of chunks, as they are read."""
+    chunks = chunked(X)
+    if chunks is not None:
+        return checked_chunks(chunks, estimator.n_features_in_, type(estimator).__name__)
+    dtypes = [np.float64, np.float32]
+    return validate_data(estimator, X, dtype=dtypes, reset=False, ensure_all_finite=finite)
 
 
 def all_finite(X: Array) -> bool:
@@ -85,6 +184,21 @@ def _codes_of(labels: Array, classes: Array, minus_one: bool) -> Array:
     return np.asarray(np.append(np.searchsorted(classes, own), UNLABELLED)[codes])
 
 
+def read_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
+    """Return the class shares that a mapping gives to the candidates; none is zero."""
+    missing = [str(label) for label in candidates.tolist() if label not in prior]
+    if missing:
+        raise ValueError(
+            f"The 'class_prior' parameter has no share for {len(missing)} candidate(s): "
+            f"{', '.join(missing[:5])}. Give a share to every candidate."
+        )
+    shares = np.array([float(prior[label]) for label in candidates.tolist()])
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise ValueError("The 'class_prior' parameter must give shares >= 0, not all zero.")
+    shares = np.maximum(shares / shares.sum(), 1e-6)
+    return np.asarray(shares / shares.sum())
+
+
 def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
     """Leave the unlabelled rows out; nothing is copied where the others stand together."""
     return Rows(X, codes, weights).take(marked(has_label(codes)))
@@ -92,11 +206,7 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
 
 def has_label(codes: Any) -> Any:
     """Mark the rows with a label."""
-    return mapped(_has_label, codes)
-
-
-def _has_label(codes: Codes) -> Array:
-    return np.asarray(codes != UNLABELLED)
+    return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
 
 def _is_missing(value: object) -> bool:
@@ -124,25 +234,17 @@ def checked_chunks(X: Chunks, width: int | None, owner: str) -> Chunks:
     return X.mapped(_finite, given=(dtype,), each=starts, out=np.zeros((1, X.shape[1]), dtype))
 
 
-def aligned(X: Chunks, values: Any, name: str) -> Chunks:
-    """Return labels or weights in the chunks of X."""
-    own = X.like(values)
-    if own.sizes != X.sizes or len(own.shape) != 1:
+def aligned(rows: Any, values: Any, name: str) -> Any:
+    """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
+    if not isinstance(rows, Chunks):
+        check_consistent_length(rows, values)
+        return values
+    chunks = rows.like(values)
+    if chunks.sizes != rows.sizes or len(chunks.shape) != 1:
         raise ValueError(
-            f"X has {len(X)} rows, but {name} has shape {own.shape}: give one entry a row of X."
+            f"X has {len(rows)} rows, but {name} has shape {chunks.shape}: give one entry a row of X."
         )
-    return own
-
-
-def weighed_chunks(X: Chunks, codes: Chunks, classes: Array, sample_weight: Any) -> tuple[Any, ...]:
-    """Return the weights in chunks, and the codes and classes without those that weigh nothing."""
-    weights = aligned(X, sample_weight, "sample_weight")
-    weights = weights.mapped(_checked_weights, given=(X.dtype,)).kept()
-    (heavy,) = summed(_positive, codes, weights, given=(len(classes),))
-    used = np.flatnonzero(heavy)
-    recode = np.full(len(classes) + 1, UNLABELLED)
-    recode[used] = np.arange(len(used))
-    return weights, codes.mapped(_recoded, given=(recode,)).kept(), classes[used]
+    return chunks
 
 
 def _finite(X: Array, dtype: Any, chunk: tuple[int, int]) -> Array:
@@ -167,9 +269,6 @@ def _checked_weights(weights: Array, dtype: Any) -> Array:
     return weights.astype(dtype)
 
 
-def _positive(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
+def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
+    """Return how many labelled rows of each class have a weight."""
     return (np.bincount(codes[(weights > 0) & (codes != UNLABELLED)], minlength=classes),)
-
-
-def _recoded(codes: Codes, recode: Array) -> Array:
-    return np.asarray(recode[codes])

@@ -127,6 +127,37 @@ class ClassTable(Mapping[Hashable, Array]):
             )
         return np.array([self._position[label] for label in labels], dtype=np.intp)
 
+    def candidates(self, wanted: object, seen: Array, owner: str) -> tuple[Array, Array]:
+        """Return candidate classes and their vectors.
+
+        Parameters
+        ----------
+        wanted : {"unseen", "seen", "all"} or sequence of classes
+        seen : array
+            The classes that ``fit`` saw.
+        owner : str
+            The estimator, for messages.
+        """
+        if isinstance(wanted, str):
+            if wanted not in ("unseen", "seen", "all"):
+                raise ValueError(
+                    f"The 'candidates' parameter of {owner} must be 'unseen', "
+                    f"'seen', 'all' or a list of classes. Got {wanted!r} instead."
+                )
+            known = np.isin(self.classes, seen)
+            rows = np.flatnonzero({"unseen": ~known, "seen": known, "all": known | True}[wanted])
+        else:
+            rows = self.positions(np.asarray(wanted).tolist())
+            if len(set(rows.tolist())) < len(rows):
+                raise ValueError("The 'candidates' parameter names a class twice. Name each once.")
+        if len(rows) == 0:
+            raise ValueError(
+                f"There are no candidates: candidates={wanted!r}, and fit saw "
+                f"{len(seen)} of the {len(self)} classes of semantics. Add the "
+                "unseen classes to semantics, or set candidates='seen' or 'all'."
+            )
+        return self.classes[rows], self.vectors[rows]
+
     def with_classes(self, more: object) -> ClassTable:
         """Return a larger table: these classes and those of ``more``."""
         other = ClassTable.of(more)

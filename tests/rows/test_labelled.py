@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.rows.chunks import BLOCK
+from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import KEY_COLUMNS, Rows, class_folds, content_keys
 from unseen.scale.local import LocalChunks
 
@@ -26,7 +26,7 @@ def as_set(rows: Rows) -> set[Any]:
     }
 
 
-@pytest.mark.parametrize("shape", [(50, 1), (BLOCK + 3, 2), (40, KEY_COLUMNS + 77)])
+@pytest.mark.parametrize("shape", [(50, 1), (BLOCK_ROWS + 3, 2), (40, KEY_COLUMNS + 77)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_key_follows_its_row(shape: tuple[int, int], dtype: Any) -> None:
     X = RNG.standard_normal(shape).astype(dtype)

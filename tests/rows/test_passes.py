@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from unseen.rows import passes
-from unseen.rows.chunks import BLOCK
+from unseen.rows.chunks import BLOCK_ROWS
 from unseen.scale.local import LocalChunks
 
 values = st.floats(-100, 100, allow_nan=False, width=32)
@@ -31,7 +31,7 @@ def test_proposition_1(X: Any) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_over_blocks(dtype: Any, weighted: bool) -> None:
     random = np.random.default_rng(0)
-    n = 4 * BLOCK + 7  # more than one block of every pass
+    n = 4 * BLOCK_ROWS + 7  # more than one block of every pass
     X, codes = random.normal(size=(n, 4)).astype(dtype), random.integers(3, size=n)
     w = random.uniform(0.5, 2, size=n).astype(dtype) if weighted else None
     D = np.eye(3)[codes] * (1 if w is None else w[:, None])

@@ -23,7 +23,6 @@ from unseen.inductive import _fold_passes as fold_passes
 from unseen.rows import top_share as best
 from unseen.scale import cluster as passes
 from unseen.scale import connect, opening
-from unseen.statistics import sketch
 from unseen.transductive.selection import BalancedSelection
 
 ROWS, COLUMNS, SEEN, UNSEEN = 20_000, 32, 20, 5

@@ -32,7 +32,6 @@ from unseen import (
 from unseen.exceptions import DataError
 from unseen.scale import opening, write_labels
 from unseen.scale.local import LocalChunks
-from unseen.statistics import sketch
 from unseen.transductive.selection import ThresholdSelection
 
 

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import softmax
-
-from unseen.rows.known import NOTHING_KNOWN, Known
-from unseen.statistics.evaluation import evenness
 from unseen.statistics.gaussian_classes import (
     SHIFT_DISCOUNT,
     SMOOTHING,
@@ -27,10 +24,13 @@ from unseen.statistics.gaussian_classes import (
     measured,
     scores,
 )
+
+from unseen.rows.kernels import scaled
+from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.statistics.evaluation import evenness
 from unseen.statistics.semantic_process import ErrorLaw
 from unseen.statistics.transport import balance
-from unseen.statistics.visual_space import Space
-from unseen.statistics.whitening import Whitening, oas_shrinkage, power_normalise
+from unseen.statistics.visual_space import Space, Whitening, oas_shrinkage
 
 
 def problem(seed: int, known: int = 0, final: bool = False, dtype: Any = float) -> tuple[Pool, Prior]:
@@ -303,7 +303,7 @@ def test_shrinkage_grows_as_rows_get_few() -> None:
 
 def test_power_normalise_keeps_signs_and_unit_length() -> None:
     X = np.array([[4.0, -9.0], [0.0, 0.0], [1e-30, 0.0]], dtype=np.float32)
-    out = power_normalise(X)
+    out = scaled(X, "root")
     assert out.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), [1, 0, 1], rtol=1e-5)
     assert out[0, 1] < 0

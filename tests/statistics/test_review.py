@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unseen.statistics.gaussian_classes import EVEN_TIE, FIRM_TIE, Plan
 
 from toys import make_toy
+from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.scale.local import LocalChunks
-from unseen.statistics import sketch
+from unseen.statistics import review
 from unseen.statistics.evaluation import evenness
-from unseen.statistics.gaussian_classes import EVEN_TIE, FIRM_TIE, Plan
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
     LEAST_DEVIATION,
@@ -25,8 +26,7 @@ from unseen.statistics.review import (
     rehearse,
 )
 from unseen.statistics.seen_model import SeenModel, seen_model
-from unseen.statistics.visual_space import seen_statistics
-from unseen.statistics.whitening import FEWEST_FEATURES, scaled
+from unseen.statistics.visual_space import FEWEST_FEATURES, seen_statistics
 
 
 def review(full: Any, half: Any, tail: Any, gain: float = 0.1) -> Review:

@@ -22,9 +22,9 @@ from unseen import (
     SemiSupervisedClustering,
     WDVSc,
 )
+from unseen.rows.kernels import scaled
 from unseen.rows.passes import class_sums, gram
 from unseen.statistics.prototype_map import prototype_map
-from unseen.statistics.whitening import power_normalise
 from unseen.transductive.bidilel import sammon, supervised_projection
 from unseen.transductive.max_margin import two_group_hinge
 from unseen.transductive.propagation import balanced
@@ -223,9 +223,9 @@ def test_max_margin_rows_are_roots_of_unit_length() -> None:
     rooted = fitted(MaxMarginSSL(random_state=0), toy)
     by_hand = clone(MaxMarginSSL(toy.semantics, normalise=False, random_state=0))
     X, y = toy.transductive()
-    by_hand.fit(power_normalise(X), y)
+    by_hand.fit(scaled(X, "root"), y)
     np.testing.assert_allclose(
-        rooted.decision_function(X), by_hand.decision_function(power_normalise(X)), atol=1e-6
+        rooted.decision_function(X), by_hand.decision_function(scaled(X, "root")), atol=1e-6
     )
     assert np.abs(rooted.compatibility_ - plain.compatibility_).max() > 0
     with pytest.raises(ValueError, match="'normalise' parameter of MaxMarginSSL must be"):

@@ -9,16 +9,18 @@ computed for each fold; the training sums of the others are differences from the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.inductive._fold_passes import FoldOf, fold_hits, fold_sums, fold_temperatures
+from unseen.rows import fold_kernels
+from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import Rows, class_folds
-from unseen.rows.passes import class_weights
+from unseen.rows.passes import class_sums, class_weights, in_chunks, summed
 from unseen.solvers.moments import Moments, ridge_path
 from unseen.solvers.structural import semantic_ridge
 from unseen.solvers.sums import Sums
+from unseen.statistics.evaluation import fit_temperature
 from unseen.typing import Array, Codes
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -26,6 +28,9 @@ MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 FOLD_ERROR = 1e-2
 """Bound on the relative error of solutions in folds, which only rank values; scores have a tenth."""
+
+TEMPERED = 2000
+"""Rows a held-out class on which a temperature is fitted, at most."""
 
 
 def semantic_scale(A: Array) -> float:
@@ -141,3 +146,77 @@ class _Fold:
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
         rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
         self.right = np.stack(rights).astype(dtype)
+
+
+class FoldOf(NamedTuple):
+    """Where the rows of each class are held out."""
+
+    fold: Codes
+    """The fold of each class."""
+    place: Codes
+    """Its place among the classes of that fold."""
+    parts: list[Codes]
+    """The classes of each fold."""
+
+    @classmethod
+    def of(cls, parts: list[Codes], classes: int) -> FoldOf:
+        """Return the table of folds that together hold every class out once."""
+        fold, place = np.zeros(classes, dtype=np.intp), np.zeros(classes, dtype=np.intp)
+        for number, part in enumerate(parts):
+            fold[part], place[part] = number, np.arange(len(part))
+        return cls(fold, place, parts)
+
+
+def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
+    """Return XᵀX of the rows of each fold, and XᵀY (p, K) and the class weights of all."""
+    X, codes, weights = rows
+    classes = len(table.fold)
+    if not in_chunks(X):  # rows at hand are better gathered, one fold at a time
+        moments = []
+        for part in table.parts:
+            own = rows.of_classes(part)
+            moments.append(Moments(own.X, own.weights).dense)
+        sums = class_sums(X, codes, classes, weights)
+        return moments, sums, class_weights(codes, classes, weights)
+    *moments, labels, counts = summed(
+        fold_kernels.fold_sums,
+        X,
+        codes,
+        weights,
+        given=(table.fold, len(table.parts)),
+        size=4 * BLOCK_ROWS,
+    )
+    return moments, labels.T, counts
+
+
+def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[Array]:
+    """Return, for each fold, the weight of the rows of each of its classes that a model gets right.
+
+    Parameters
+    ----------
+    rows : Rows
+    table : FoldOf
+    left : list of arrays of shape (p, I, K′)
+        For each fold, I maps of a row.
+    right : list of arrays of shape (J, K′, L)
+        And J maps from there to the scores of the L classes that it holds out.
+
+    Returns
+    -------
+    list of arrays of shape (L, I, J)
+    """
+    X, codes, weights = rows
+    given = (table.fold, table.place, left, right)
+    return list(summed(fold_kernels.fold_hits, X, codes, weights, given=given))
+
+
+def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
+    """Return the temperature of the scores X·left·right of the rows of each fold."""
+    parts = rows.thinned(TEMPERED, fold_kernels.fold_scores, (table.fold, table.place, left, right))
+    found = []
+    for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
+        scores, codes, weights = (  # type: Any, Any, Any
+            None if values[0] is None else np.concatenate(values) for values in zip(*own, strict=True)
+        )
+        found.append(fit_temperature(scores, codes, len(part), weights))
+    return found

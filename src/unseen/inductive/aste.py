@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.inductive._bilinear_folds import Choice
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
 from unseen.rows.labelled import Rows
-from unseen.solvers.gradient_descent import descend, lipschitz, semantic_coordinates
+from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.losses import adaptive_structural_cost
 from unseen.solvers.moments import Ridge
 from unseen.solvers.structural import (
@@ -124,7 +124,7 @@ class ASTE(BilinearClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         if self.solver not in ("exact", "sgd"):
             raise ValueError(
                 f"The 'solver' parameter of ASTE must be 'exact' or 'sgd'. Got {self.solver!r} instead."
@@ -136,7 +136,7 @@ class ASTE(BilinearClassifier):
         self.C_, self.mu_ = choice.C, choice.mu
         V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A)
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
-        self._calibrate(rows, vectors, choice.temperature)
+        return choice.temperature
 
     def _solve(self, rows: Rows, A: Array, choice: Choice) -> Array:
         X, codes, weights = rows
@@ -157,7 +157,7 @@ class ASTE(BilinearClassifier):
         return found.compatibility @ span.T
 
     def _takes_chunks(self) -> bool:
-        return self.solver == "exact" and super()._takes_chunks()
+        return self.solver == "exact"
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

@@ -53,7 +53,7 @@ class AttributeClassifier(TunedClassifier):
     def _groups(self, X: Array, vectors: Array) -> Groups:
         """Return attribute scores, not calibrated, for all the classes."""
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         self.threshold_ = thresholds(vectors)
         present = signs(vectors, self.threshold_)
         setting, temperature = self._choose(rows, vectors, held)
@@ -64,7 +64,7 @@ class AttributeClassifier(TunedClassifier):
         if temperature is None:
             own = _own(self._groups(rows.X, vectors), rows.codes)
             self.slope_, self.offset_ = platt(own, present[rows.codes], rows.weights)
-        self._calibrate(rows, vectors, temperature)
+        return temperature
 
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
         """Choose by folds what is "auto", and calibrate on them even where nothing is."""

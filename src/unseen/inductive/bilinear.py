@@ -8,9 +8,9 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive._bilinear_folds import C_GRID, MU_GRID, Choice, Path, choose, semantic_scale
-from unseen.rows.chunks import Chunks, mapped
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import row_space
+from unseen.rows.passes import in_chunks, mapped
+from unseen.solvers.row_space import row_space
 from unseen.solvers.sums import Sums
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array
@@ -61,7 +61,7 @@ class BilinearClassifier(ZeroShotClassifier):
     ) -> Choice:
         """Choose by class-wise folds what was not given by hand, and take the sums of all rows."""
         by_hand = C is not None and mu is not None
-        one_hot = self._parameters()[0] is None
+        one_hot = self.semantics is None
         if not one_hot and not by_hand and A.shape[1] >= FEWEST_CLASSES:
             paths = Path.of(C, C_GRID), Path.of(mu, MU_GRID)
             return choose(rows, A, *paths, held=held, width=width)
@@ -75,9 +75,23 @@ class BilinearClassifier(ZeroShotClassifier):
 
 def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:
     """Write few rows of many columns in coordinates of their span; the basis leads back."""
-    if len(rows.X) >= rows.X.shape[1] or isinstance(rows.X, Chunks):
+    if len(rows.X) >= rows.X.shape[1] or in_chunks(rows.X):
         return rows, held, None
     Z, basis = row_space(rows.X)
     if held is not None:
         held = held._replace(X=mapped(np.matmul, held.X, given=(basis.astype(held.X.dtype),)))
     return rows._replace(X=Z), held, basis
+
+
+def semantic_coordinates(A: Array) -> tuple[Array, Array]:
+    """Return A in an orthonormal basis of its column span: A = E @ coordinates.
+
+    Returns
+    -------
+    coordinates : array of shape (r, K), r = rank(A)
+        Its rows are orthogonal, so that AAᵀ is diagonal in these coordinates.
+    E : array of shape (q, r)
+    """
+    E, s, right = np.linalg.svd(A, full_matrices=False)
+    rank = max(1, int((s > s[0] * max(A.shape) * np.finfo(float).eps).sum()))
+    return s[:rank, None] * right[:rank], E[:, :rank]

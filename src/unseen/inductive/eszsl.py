@@ -67,7 +67,7 @@ class ESZSL(BilinearClassifier):
         self.gamma = gamma
         self.lam = lam
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         A, gamma, lam = vectors.T, self._number("gamma"), self._number("lam")
         own, held, basis = in_own_span(rows, held)
         C = None if gamma is None else 2 * gamma
@@ -76,7 +76,7 @@ class ESZSL(BilinearClassifier):
         left = ridge_solver(Ridge(choice.sums.second, choice.C), A.shape[1])
         V = left(2 * choice.sums.labels) @ solver(semantic_ridge(A, choice.mu))(A).T
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
-        self._calibrate(rows, vectors, choice.temperature)
+        return choice.temperature
 
     def _chosen(self) -> dict[str, float]:
         return {"gamma": self.gamma_, "lam": self.lam_}

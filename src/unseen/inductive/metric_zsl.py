@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import in_own_span, semantic_coordinates
 from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
-from unseen.solvers.gradient_descent import semantic_coordinates
 from unseen.solvers.hinge import match_signs
 from unseen.solvers.lbfgs import minimise
 from unseen.solvers.sums import Sums

@@ -14,11 +14,11 @@ from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
 from unseen.statistics.prototype_map import (
     RIDGE_GRID,
-    PrototypeMap,
     nearest_scores,
     prototype_map,
 )
 from unseen.statistics.scorer import Scorer
+from unseen.statistics.semantic_process import PrototypeMap
 from unseen.typing import Array
 
 
@@ -74,7 +74,7 @@ class PrototypeRidge(ZeroShotClassifier):
         super().__init__(semantics, candidates)
         self.lam = lam
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         X, codes, weights = rows
         sums = class_sums(X, codes, len(vectors), weights)
         counts = class_weights(codes, len(vectors), weights)
@@ -89,7 +89,7 @@ class PrototypeRidge(ZeroShotClassifier):
             ridge, temperature = _choose(judged, vectors, sums, counts)
             fitted = prototype_map(sums, counts, vectors, ridge)
         self.coef_, self.intercept_, self.lam_ = fitted.coef, fitted.intercept, fitted.ridge
-        self._calibrate(rows, vectors, temperature)
+        return temperature
 
     def _chosen(self) -> dict[str, float]:
         return {"lam": self.lam_}

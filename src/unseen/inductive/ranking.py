@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
-from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz, semantic_coordinates
+from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array, Codes
 
@@ -66,7 +66,7 @@ class RankingClassifier(BilinearClassifier):
         counts = class_weights(rows.codes, len(vectors), rows.weights)
         total = class_sums(*rows[:2], len(vectors), rows.weights).sum(axis=1)
         self.center_ = self._centred * (total / counts.sum()).astype(rows.X.dtype)
-        given, vectors = vectors, self._directions(vectors)
+        vectors = self._directions(vectors)
         self.semantic_center_ = self._centred * vectors.mean(axis=0)
         (X, codes, weights), _, basis = in_own_span(rows._replace(X=rows.X - self.center_), None)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
@@ -86,7 +86,6 @@ class RankingClassifier(BilinearClassifier):
         )
         V = V @ E.T
         self.compatibility_ = np.asarray(V if basis is None else basis @ V).astype(rows.X.dtype)
-        self._calibrate(rows, given)
 
     def _directions(self, vectors: Array) -> Array:
         """Bring class vectors to unit length; numbers (one column) have no direction, and stay."""

@@ -18,8 +18,6 @@ from unseen.typing import Array
 RATE = 0.1
 """Of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
 SAMPLE = 512
-JUDGED = 20
-"""Rows of a class on which the temperature is fitted: a score is dear here."""
 
 
 ELEMENTS = 4_000_000
@@ -145,7 +143,6 @@ class SSE(ZeroShotClassifier):
                 now[i] = now[i] - step
                 mean[i] = mean[i] + (now[i] - mean[i]) / X.dtype.type(done)
         self.weight_, self.anchors_ = mean
-        self._calibrate(rows.thinned(JUDGED), vectors)
 
     def _mixtures(self, vectors: Array) -> Array:
         return simplex_codes(vectors.astype(float), self.atoms_, float(self.ridge))

@@ -51,12 +51,12 @@ class TunedClassifier(ZeroShotClassifier):
     def _solve(self, prepared: Any, setting: Setting) -> None:
         """Learn with this setting; leaves all that ``_scores`` needs on ``self``."""
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         setting, temperature = self._choose(rows, vectors, held)
         self._solve(self._prepare(rows, vectors), setting)
         for name, value in setting.items():
             setattr(self, f"{name}_", value)
-        self._calibrate(rows, vectors, temperature)
+        return temperature
 
     def _chosen(self) -> Setting:
         return {name: getattr(self, f"{name}_") for name in self._searched()}

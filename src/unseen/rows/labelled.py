@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.rows.chunks import Chunks, Pass, blocks, kept, mapped, marked, taken
-from unseen.rows.passes import class_totals
+from unseen.rows import kernels
+from unseen.rows.chunks import Chunks, Pass
+from unseen.rows.passes import blocks, class_totals, counts_by_chunk, kept, mapped, marked, taken
 from unseen.typing import Array, Codes
 
 KEY_COLUMNS = 256
@@ -43,7 +44,7 @@ class Rows(NamedTuple):
     def of_classes(self, classes: Codes) -> Rows:
         """Return the rows of these classes, coded by their place among them."""
         own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
-        return own._replace(codes=mapped(_place, own.codes, given=(classes,)))
+        return own._replace(codes=mapped(kernels.place_among, own.codes, given=(classes,)))
 
     def totals(self, classes: int) -> tuple[Array, Array]:
         """Return the sums (p, classes) and the weights of the classes, in one pass."""
@@ -69,13 +70,6 @@ class Rows(NamedTuple):
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
-
-
-def counts_by_chunk(codes: Any) -> npt.NDArray[np.intp]:
-    """Return how many rows each chunk has of each class; rows in memory are one chunk."""
-    parts = codes.gathered(np.bincount) if isinstance(codes, Chunks) else [np.bincount(codes)]
-    classes = max(len(part) for part in parts)
-    return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
 
 def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
@@ -175,7 +169,3 @@ def _below_limits(
     keep = np.flatnonzero(keys <= limits[codes])
     found = X[keep], codes[keep], None if weights is None else weights[keep]
     return found if then is None else then(*found, *given)
-
-
-def _place(codes: Codes, classes: Codes) -> Array:
-    return np.asarray(np.searchsorted(classes, codes))

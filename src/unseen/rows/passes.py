@@ -1,55 +1,176 @@
-"""Passes over rows: class sums, Gram matrices and predictions, one block of rows at a time.
+"""Passes over rows, in memory or in chunks: nobody else asks which.
 
-Nothing here makes a copy of X or an array of N × p: memory is bounded by a block and by p × p or
-p × K sums. Sums are kept in float64; the products that make them run in the dtype of X. Rows may be
-in memory or :class:`~unseen.rows.chunks.Chunks`.
+A pass applies a kernel to aligned blocks of rows. :func:`summed` adds what it returns, :func:`mapped`
+puts it one below the other. In memory both are a loop and a call; for
+:class:`~unseen.rows.chunks.Chunks` they run where the rows are, one chunk at a time, and only sums
+reach the caller. Memory is bounded by a block and by p × p or p × K sums, which are kept in float64;
+the products that make them run in the dtype of X.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
 
-from unseen.rows.chunks import BLOCK, Chunks, blocks, summed
+from unseen.rows import kernels
+from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
 from unseen.typing import Array, Codes
 
-__all__ = [
-    "Array",
-    "Codes",
-    "between_factor",
-    "block_sums",
-    "blocks",
-    "class_patterns",
-    "class_sums",
-    "class_totals",
-    "class_weights",
-    "error_sums",
-    "gram",
-    "labelled_sums",
-    "row_space",
-    "within_class_scatter",
-]
+OPENERS: list[Callable[[Any], Chunks | None]] = []
+"""What turns an array that is not in memory into chunks; :mod:`unseen.scale` fills the list."""
 
 
-NARROW = 512
-"""Columns up to which class sums are added in double: of single numbers they are then exact, and class
-means the same however the rows are cut. Of wide rows, a copy in double would cost more than all else
-that fast training does."""
+def chunked(X: Any) -> Chunks | None:
+    """Return rows that are not in memory as chunks, None for any other input."""
+    if type(X) in (np.ndarray, list):
+        return None
+    if isinstance(X, Chunks):
+        return X
+    return next((chunks for opener in OPENERS if (chunks := opener(X)) is not None), None)
+
+
+def in_chunks(X: Any) -> bool:
+    """Tell whether rows come in chunks, so that only passes can read them."""
+    return isinstance(X, Chunks)
+
+
+def blocks(rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Cut ``range(rows)`` into slices of at most ``size``."""
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+
+def summed(
+    kernel: Pass, *arrays: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+) -> tuple[Array, ...]:
+    """Return the sums, in float64, over aligned blocks of rows of the arrays a kernel returns."""
+    first, *others = arrays
+    if isinstance(first, Chunks):
+        return first.summed(kernel, *others, given=given, size=size)
+    return sum_of_blocks(kernel, arrays, given, size)
+
+
+def sum_of_blocks(
+    kernel: Pass, arrays: Sequence[Any], given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+) -> tuple[Array, ...]:
+    """Return the sums over the blocks of rows in memory."""
+    total: list[Array] = []
+    for rows in blocks(max(len(arrays[0]), 1), size):
+        parts = kernel(*(None if a is None else a[rows] for a in arrays), *given)
+        if total:
+            add(total, parts)
+        else:
+            total = [np.array(part, dtype=float) for part in parts]
+    return tuple(total)
+
+
+def add(total: Sequence[Array], parts: Sequence[Any]) -> None:
+    """Add to the first, in place."""
+    for sums, part in zip(total, parts, strict=True):
+        sums += part
+
+
+def mapped(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = ()) -> Any:
+    """Return the rows that a kernel makes of aligned rows: of the same kind as the arrays."""
+    first, *others = arrays
+    if isinstance(first, Chunks):
+        return first.mapped(kernel, *others, given=given)
+    return kernel(*arrays, *given)
+
+
+def kept(values: Any) -> Any:
+    """Return rows that later passes need not compute again."""
+    return values.kept() if isinstance(values, Chunks) else values
+
+
+def result(values: Any) -> Any:
+    """Return what a user gets: an array, or a Dask array of a Dask array."""
+    return values.result() if isinstance(values, Chunks) else values
+
+
+def constant(rows: Any, value: int) -> Any:
+    """Return the same integer for every row."""
+    if isinstance(rows, Chunks):
+        return rows.constant(value)
+    return np.full(len(rows), value, dtype=np.intp)
+
+
+def largest(values: Any) -> float:
+    """Return the largest of the values, one a row."""
+    return float(max(values.gathered(np.max)) if isinstance(values, Chunks) else values.max())
+
+
+def joined(values: Any, more: Any) -> Any:
+    """Return these rows and then those."""
+    return values.joined(more) if isinstance(values, Chunks) else np.concatenate([values, more])
+
+
+def like(rows: Any, values: Any) -> Any:
+    """Return values, one a row, of the same kind as the rows."""
+    return rows.like(values) if isinstance(rows, Chunks) else np.asarray(values)
+
+
+class Marked(NamedTuple):
+    """Which rows of chunks are meant."""
+
+    mask: Chunks
+    counts: tuple[int, ...]
+    """How many each chunk has."""
+
+
+def marked(mask: Any) -> Any:
+    """Return what selects the marked rows: a slice where they stand together, or their places.
+
+    Of chunks it is :class:`Marked`.
+    """
+    if isinstance(mask, Chunks):
+        mask = mask.kept()
+        return Marked(mask, tuple(int(n) for n in mask.gathered(np.count_nonzero)))
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
+
+
+def taken(values: Any, which: Any) -> Any:
+    """Return the rows that :func:`marked` selected; a slice copies nothing."""
+    if not isinstance(values, Chunks):
+        return values[which]
+    if not sum(which.counts):
+        return values.example()[:0]
+    return values if which.counts == values.sizes else values.where(*which)
+
+
+# Labelled rows.
 
 
 def class_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> Array:
     """Return the sum of the rows of each class, XᵀY: an array of shape (p, classes)."""
-    (total,) = summed(_class_sums, X, codes, weights, given=(classes,))
+    (total,) = summed(kernels.class_sums, X, codes, weights, given=(classes,))
     return total.T
 
 
 def class_weights(codes: Any, classes: int, weights: Any = None) -> Array:
     """Return how many rows, or how much weight, each class has."""
     if isinstance(codes, Chunks):
-        return summed(_class_weights, codes, weights, given=(classes,))[0]
+        return summed(kernels.class_weights, codes, weights, given=(classes,))[0]
     return np.bincount(codes, weights=weights, minlength=classes).astype(float)
+
+
+def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
+    """Return the class sums and the class weights; of chunks, in one pass."""
+    if isinstance(X, Chunks):
+        sums, counts = summed(kernels.class_totals, X, codes, weights, given=(classes,))
+        return sums.T, counts
+    return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
+
+
+def counts_by_chunk(codes: Any) -> Codes:
+    """Return how many rows each chunk has of each class; rows in memory are one chunk."""
+    parts = codes.gathered(np.bincount) if isinstance(codes, Chunks) else [np.bincount(codes)]
+    classes = max(len(part) for part in parts)
+    return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
 
 def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
@@ -58,18 +179,20 @@ def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
     Of chunks it is summed in float64.
     """
     if isinstance(X, Chunks):
-        return summed(_gram, X, weights, size=4 * BLOCK)[0]
+        return summed(kernels.gram, X, weights, size=4 * BLOCK_ROWS)[0]
     if weights is None and X.flags.c_contiguous and X.dtype == dtype:
         return np.asarray(X.T @ X)
     total = np.zeros((X.shape[1], X.shape[1]), dtype)
-    for rows in blocks(len(X), 4 * BLOCK):
-        total += _gram(X[rows], None if weights is None else weights[rows])[0]
+    for rows in blocks(len(X), 4 * BLOCK_ROWS):
+        total += kernels.gram(X[rows], None if weights is None else weights[rows])[0]
     return total
 
 
 def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array, Array]:
     """Return XᵀX, the class sums and the class weights of chunks, in one pass."""
-    moments, sums, counts = summed(block_sums, X, codes, weights, given=(classes,), size=4 * BLOCK)
+    moments, sums, counts = summed(
+        kernels.labelled_sums, X, codes, weights, given=(classes,), size=4 * BLOCK_ROWS
+    )
     return moments, sums.T, counts
 
 
@@ -90,16 +213,8 @@ def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> Array:
     array of shape (p, K)
         Σₙ wₙ xₙ (f(xₙ) − yₙ)ᵀ, with f(xₙ) the one-hot prediction: rows that are right cost nothing.
     """
-    (sums,) = summed(_error_sums, X, codes, weights, given=(W.astype(X.dtype, copy=False),))
+    (sums,) = summed(kernels.error_sums, X, codes, weights, given=(W.astype(X.dtype, copy=False),))
     return sums.T
-
-
-def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
-    """Return the class sums and the class weights; of chunks, in one pass."""
-    if isinstance(X, Chunks):
-        sums, counts = summed(_class_totals, X, codes, weights, given=(classes,))
-        return sums.T, counts
-    return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
 
 
 def class_patterns(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
@@ -124,76 +239,20 @@ def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> A
     return scatter
 
 
-def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
-    """Write few rows of many columns in coordinates of their own span.
-
-    Parameters
-    ----------
-    X : array of shape (n, p) with n < p
-    solved : array of shape (p, n), optional
-        M⁻¹Xᵀ for a positive definite M; lengths of weight vectors are then measured as ‖v‖² = vᵀMv.
-
-    Returns
-    -------
-    Z : array of shape (n, r) with r ≤ n
-        The rows in the new coordinates.
-    basis : array of shape (p, r)
-        X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
-    """
-    rows = X.astype(float)
-    if solved is None and 8 * len(X) > X.shape[1]:
-        basis, triangle = linalg.qr(rows.T, mode="economic")
-        return triangle.T, basis
-    digits = np.finfo(float if solved is None else X.dtype).eps
-    solved = rows.T if solved is None else solved
-    products = rows @ solved
-    values, vectors = np.linalg.eigh((products + products.T) / 2)
-    kept = values > len(values) * digits * values[-1]
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return vectors * roots, solved @ (vectors / roots)
+# Scores.
 
 
-# Below: what a pass does with one block.
+def argmax(scores: Any) -> Any:
+    """Return the column of the largest score of each row."""
+    return mapped(kernels.best_column, scores)
 
 
-def _class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
-    dtype = np.dtype(float) if X.shape[1] <= NARROW else X.dtype
-    return (_indicator(codes, classes, weights, dtype) @ X.astype(dtype, copy=False),)
+def log_probabilities(scores: Any, temperature: float) -> Any:
+    """Return the logarithm of softmax(scores / temperature)."""
+    return mapped(kernels.log_softmax, scores, given=(temperature,))
 
 
-def _class_weights(codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:
-    return (np.bincount(codes, weights=weights, minlength=classes),)
-
-
-def _gram(X: Array, weights: Array | None) -> tuple[Array]:
-    if weights is None:
-        return (X.T @ X,)
-    scaled = X * np.sqrt(weights)[:, None].astype(X.dtype)
-    return (scaled.T @ scaled,)  # a matrix by its own transpose takes half the products
-
-
-def _class_totals(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array, Array]:
-    return *_class_sums(X, codes, weights, classes), *_class_weights(codes, weights, classes)
-
-
-def block_sums(
-    X: Array, codes: Codes, weights: Array | None, classes: int
-) -> tuple[Array, Array, Array]:
-    """Return XᵀX, the class sums (classes, p) and the class weights of one block of rows."""
-    return *_gram(X, weights), *_class_totals(X, codes, weights, classes)
-
-
-def _error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array]:
-    scores = X @ W
-    wrong = np.flatnonzero(scores[np.arange(len(X)), codes] < scores.max(axis=1))
-    if not len(wrong):
-        return (np.zeros(W.T.shape, dtype=X.dtype),)
-    own, found = None if weights is None else weights[wrong], scores[wrong].argmax(axis=1)
-    went, belong = (_indicator(c, W.shape[1], own, X.dtype) for c in (found, codes[wrong]))
-    return ((went - belong) @ X[wrong],)
-
-
-def _indicator(codes: Codes, classes: int, weights: Array | None, dtype: Any) -> sparse.csr_matrix:
-    values = np.ones(len(codes)) if weights is None else weights
-    place = (codes, np.arange(len(codes)))
-    return sparse.csr_matrix((values.astype(dtype), place), shape=(classes, len(codes)))
+def spread(scores: Any) -> float:
+    """Return the mean standard deviation of a row's scores."""
+    (total,) = summed(kernels.deviations, scores)
+    return max(float(total) / max(len(scores), 1), float(np.finfo(np.float32).tiny))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.rows.chunks import Chunks, summed
-from unseen.rows.labelled import counts_by_chunk
+from unseen.rows.chunks import Chunks
+from unseen.rows.passes import counts_by_chunk, summed
 from unseen.typing import Array, Codes
 
 DIGIT = 11

@@ -23,7 +23,8 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.utils import ensure_dict
 
-from unseen.rows.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
+from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
+from unseen.rows.passes import add, sum_of_blocks
 from unseen.scale.local import select, spread_out
 from unseen.typing import Array
 
@@ -100,7 +101,7 @@ class DaskChunks(Chunks):
         return list(_computed(name, graph, found.sources, list(graph)))
 
     def summed(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK
+        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
         """Sum each chunk where it is, and add the sums in a tree."""
         found = self._called(partial(_sum, size), function, others, given)

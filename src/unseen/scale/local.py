@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.rows.chunks import BLOCK, Chunks, Pass, add, sum_of_blocks
+from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
+from unseen.rows.passes import add, sum_of_blocks
 from unseen.typing import Array
 
 
@@ -67,7 +68,7 @@ class LocalChunks(Chunks):
         ]
 
     def summed(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK
+        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
         """Add up chunk after chunk."""
         total: tuple[Array, ...] = ()

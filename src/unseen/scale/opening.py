@@ -12,7 +12,8 @@ import numpy as np
 
 from unseen.datasets.safety import need
 from unseen.exceptions import DataError
-from unseen.rows.chunks import OPENERS, Chunks
+from unseen.rows.chunks import Chunks
+from unseen.rows.passes import OPENERS
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
 

@@ -12,20 +12,6 @@ from unseen.typing import Array, Codes
 Loss = Callable[[Array, Codes], tuple[Array, Array]]
 
 
-def semantic_coordinates(A: Array) -> tuple[Array, Array]:
-    """Return A in an orthonormal basis of its column span: A = E @ coordinates.
-
-    Returns
-    -------
-    coordinates : array of shape (r, K), r = rank(A)
-        Its rows are orthogonal, so that AAᵀ is diagonal in these coordinates.
-    E : array of shape (q, r)
-    """
-    E, s, right = np.linalg.svd(A, full_matrices=False)
-    rank = max(1, int((s > s[0] * max(A.shape) * np.finfo(float).eps).sum()))
-    return s[:rank, None] * right[:rank], E[:, :rank]
-
-
 def lipschitz(X: Array, A: Array, ridge: float = 0.0, sample: int = 512) -> float:
     """Bound the curvature of half a squared loss, averaged over rows: mean ‖x‖²·λ_max(AAᵀ + μI)."""
     rows = X[:: max(1, len(X) // sample)].astype(float)

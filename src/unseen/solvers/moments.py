@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.rows.chunks import Chunks
-from unseen.rows.passes import blocks, class_totals, gram, labelled_sums
+from unseen.rows.passes import blocks, class_totals, gram, in_chunks, labelled_sums
 from unseen.solvers.cholesky import SINGLE, Solve, solver
 from unseen.solvers.krylov import TOLERANCE, Halves, SlowConvergence, Subspace, System
 from unseen.typing import Array
@@ -113,7 +112,7 @@ def _back(X: Array, weights: Array | None, image: Array) -> Array:
 
 def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments, Array, Array]:
     """Return the second moments, the class sums and the class weights; of chunks, in one pass."""
-    if isinstance(X, Chunks):
+    if in_chunks(X):
         moments, sums, counts = labelled_sums(X, codes, classes, weights)
         return Moments.given(moments), sums, counts
     return Moments(X, weights), *class_totals(X, codes, classes, weights)

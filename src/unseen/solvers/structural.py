@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.rows.chunks import Chunks, blocks, summed
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_sums, class_weights, error_sums
+from unseen.rows.passes import blocks, class_sums, class_weights, error_sums, in_chunks, summed
 from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver, solver
 from unseen.solvers.krylov import System
 from unseen.solvers.losses import adaptive_structural_cost
@@ -187,7 +186,7 @@ def frank_wolfe(
     constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
     right = (3 * labels - alpha) @ A.T + pseudo_sums
     V = solve(right)
-    sampled = not certified and not isinstance(X, Chunks) and len(X) >= EVERY * FEWEST
+    sampled = not certified and not in_chunks(X) and len(X) >= EVERY * FEWEST
     sample = Rows(X, codes, weights).take(slice(None, None, EVERY)) if sampled else None
     for step in range(max_iter + 1):
         W = V @ A

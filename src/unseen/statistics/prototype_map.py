@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from unseen.statistics.semantic_process import ClassFeatures
+from unseen.statistics.semantic_process import PrototypeMap
 from unseen.typing import Array
 
 RIDGE_GRID = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 LEAVE_ONE_OUT_RIDGES = 10.0 ** np.arange(-2.5, 0.6, 0.25)
 """Ridges tried, in units of the mean squared length of the centred semantics."""
-
-
-@dataclass(frozen=True)
-class PrototypeMap:
-    """The map from semantics to features: φ(vectors) @ coefᵀ + intercept."""
-
-    FILE_KEY = "prototype-map"
-
-    coef: Array
-    intercept: Array
-    ridge: float
-    """λ in the units of the problem."""
-    features: ClassFeatures | None = None
-    """φ; None is the identity, and the map affine."""
-
-    def __call__(self, vectors: Array) -> Array:
-        """Return the prototypes of classes, (L, p)."""
-        phi = vectors if self.features is None else self.features(vectors)
-        return np.asarray(phi @ self.coef.T + self.intercept)
 
 
 def prototype_map(

@@ -3,21 +3,26 @@
 Seen classes are held out, as many as there are candidates and with as many rows, and play the pool:
 with every class present, with half of them, and with sizes from 50 to 1. Whether the pool's classes are
 even is then a matter of likelihood: the evenness of its learned shares under even rehearsals against
-that under uneven ones.
+that under uneven ones. All of it is done in a sketch: some of the rows, in few directions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from unseen.rows import kernels
+from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys
+from unseen.rows.passes import blocks, constant
+from unseen.solvers.cholesky import lower_factor, lower_inverse
+from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
 from unseen.statistics.evaluation import evenness, fit_temperature, per_class_accuracy
-from unseen.statistics.gaussian_classes import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt
-from unseen.statistics.seen_model import SeenModel, pool_model, start_of
-from unseen.statistics.whitening import scaled
+from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
+from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array
 
 FEWEST_TO_REHEARSE = 6
@@ -46,6 +51,15 @@ LEAST_SHARE = 1e-6
 
 LOSS_TO_REPORT = -0.01
 """The mean gain of rehearsals below which the review raises an alarm."""
+
+SKETCH_COLUMNS = 256
+"""Features of the sketch: the first principal directions of the labelled rows."""
+
+SKETCH_ROWS = 3000
+"""Rows of the pool that the review looks at; rehearsals have as many."""
+
+LEAST_ROWS = 20
+"""Labelled rows of a class that it looks at, if there are so many."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,63 @@ class Review:
         return found
 
 
+def review_pool(
+    rows: Rows, pool: Any, seen: Array, vectors: Array, rehearsals: int = REHEARSALS
+) -> Review | None:
+    """Review a pool whose candidates are all unseen; None where too few classes can be rehearsed.
+
+    Parameters
+    ----------
+    rows : Rows
+        The labelled rows.
+    pool : array or chunks of shape (M, p)
+    seen, vectors : arrays of shape (K, q) and (L, q)
+        Semantics of the seen classes and of the candidates.
+    rehearsals : int
+    """
+    K, L = len(seen), len(vectors)
+    if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
+        return None
+    scaling = usual_scaling(rows.X)
+    few = Rows(pool, constant(pool, 0)).thinned(SKETCH_ROWS).X
+    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
+    basis = None
+    if min(some.X.shape) > SKETCH_COLUMNS:
+        basis = first_directions(scaled_rows(some.thinned(LEAST_ROWS).X, scaling))
+    few, some = _sketched(few, scaling, basis), some._replace(X=_sketched(some.X, scaling, basis))
+    model = seen_model(seen_statistics(some, K, "none"), seen, None, some.X.dtype)
+    review = rehearse(model, some, L, len(few), rehearsals)
+    candidates, sketch = candidates_of(model, vectors, np.full(L, -1)), Pool(few, model.space)
+    *_, end = adapt(sketch, candidates.prior, start_of(model, candidates, sketch, None), Plan())
+    return review.of_pool(evenness(end.shares), end.shares)
+
+
+def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
+    """Return scaled rows in the directions of the basis, block by block."""
+    if basis is None:
+        return np.asarray(scaled_rows(X, scaling))
+    out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
+    for part in blocks(len(X)):
+        out[part] = kernels.scaled(X[part], scaling) @ basis
+    return out
+
+
+def first_directions(X: Array) -> Array:
+    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
+
+    One step of subspace iteration from random directions; the review needs no singular values.
+    """
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
+    basis: Array = (X.T @ (X @ start)).astype(float)
+    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
+        for _ in range(2):
+            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
+    except np.linalg.LinAlgError:
+        basis = np.linalg.qr(basis)[0]
+    return basis.astype(X.dtype)
+
+
 def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
     """Hold out seen classes, drawn by the content of their vectors, and run the rounds on them.
 
@@ -148,21 +219,21 @@ def _rehearsal(
     others = np.setdiff1d(np.arange(len(model.vectors)), held)
     rest = model.restricted(others)
     vectors = model.vectors[held]
-    known = pool_model(rest, vectors, np.full(len(held), -1))
+    candidates = candidates_of(rest, vectors, np.full(len(held), -1))
     place = np.full(len(model.vectors), -1)
     place[held] = np.arange(len(held))
     own = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[own], place[sample.codes[own]]
-    X = scaled(X, model.space.scaling)
+    X = kernels.scaled(X, model.space.scaling)
     log_temperature, first, gains, rehearsed = 0.0, 0.0, [], []
     for kind, chosen in enumerate(_pools(X, codes, len(held))):
         pool = Pool(X[chosen], model.space)
-        start = start_of(model, known, pool, None)
-        found = adapt(pool, known.prior, start, Plan())
+        start = start_of(model, candidates, pool, None)
+        *_, end = adapt(pool, candidates.prior, start, Plan())
         before = _accuracy(start.scores, codes[chosen], len(held))
-        state = found.assignment
+        state = end.assignment
         gains.append(_accuracy(state.scores + state.biases, codes[chosen], len(held)) - before)
-        rehearsed.append(evenness(found.shares))
+        rehearsed.append(evenness(end.shares))
         if kind == 0:
             first = before
             S = state.scores + state.biases

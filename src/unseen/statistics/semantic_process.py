@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from unseen.statistics.whitening import Scaling, scaled
+from unseen.rows.kernels import Scaling, scaled
 from unseen.typing import Array
 
 WIDTHS: tuple[float | None, ...] = (None, 0.1, 0.3, 1.0)
@@ -65,6 +65,25 @@ class ClassFeatures:
     def rows(self, vectors: Array) -> Array:
         """Return class vectors as rows of features, (L, q)."""
         return scaled(np.asarray(vectors, dtype=float), self.scaling)
+
+
+@dataclass(frozen=True)
+class PrototypeMap:
+    """The map from semantics to features: φ(vectors) @ coefᵀ + intercept."""
+
+    FILE_KEY = "prototype-map"
+
+    coef: Array
+    intercept: Array
+    ridge: float
+    """λ in the units of the problem."""
+    features: ClassFeatures | None = None
+    """φ; None is the identity, and the map affine."""
+
+    def __call__(self, vectors: Array) -> Array:
+        """Return the prototypes of classes, (L, p)."""
+        phi = vectors if self.features is None else self.features(vectors)
+        return np.asarray(phi @ self.coef.T + self.intercept)
 
 
 @dataclass(frozen=True)

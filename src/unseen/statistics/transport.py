@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen.rows.chunks import BLOCK, kept, mapped, summed
+from unseen.rows import kernels
+from unseen.rows.chunks import BLOCK_ROWS
+from unseen.rows.passes import kept, mapped, summed
 from unseen.typing import Array
 
 LARGEST = 50.0
@@ -36,7 +38,9 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
     """
     if strength <= 0 or len(log_p) == 0:
         return log_p
-    return kept(mapped(_moved, log_p, given=(class_biases(log_p, prior, strength, max_iter),)))
+    return kept(
+        mapped(kernels.with_biases, log_p, given=(class_biases(log_p, prior, strength, max_iter),))
+    )
 
 
 def class_biases(
@@ -55,13 +59,13 @@ def class_biases(
         As of :func:`balance`.
     """
     # Rows scaled to a largest entry of one: nothing over- or underflows.
-    P = kept(mapped(_scaled, scores))
+    P = kept(mapped(kernels.relative_probabilities, scores))
     target = np.log(prior) + np.log(len(scores))
     bias = np.zeros(scores.shape[1])
     past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
         # What each class would draw at bias zero, the others as they are.
-        (drawn,) = summed(_drawn, P, given=(np.exp(bias),), size=16 * BLOCK)
+        (drawn,) = summed(kernels.drawn_mass, P, given=(np.exp(bias),), size=16 * BLOCK_ROWS)
         drawn = np.log(np.maximum(drawn, np.finfo(float).tiny))
         update = strength * (target - drawn)
         update = np.clip(update - update.mean(), -LARGEST, LARGEST)
@@ -89,12 +93,12 @@ def exact_biases(scores: Any, prior: Array, start: Array | None = None, max_iter
     start : array of shape (L,), optional
         Biases near the answer.
     """
-    P = kept(mapped(_scaled, scores))
+    P = kept(mapped(kernels.relative_probabilities, scores))
     rows, classes = scores.shape
     bias = np.zeros(classes) if start is None else start - start.mean()
     bias, weight = np.clip(bias, -LARGEST, LARGEST), SLIGHT * rows / classes
     for _ in range(max_iter):
-        totals, products = summed(_soft_products, P, given=(np.exp(bias),))
+        totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
         gradient = totals - rows * prior + weight * bias
         curvature = np.diag(totals + weight) - products
         step = -np.linalg.solve(curvature, gradient)
@@ -131,40 +135,10 @@ def estimate_prior(log_p: Any, smoothing: float = 0.2, max_iter: int = 30) -> Ar
     share of rows, so that none vanishes.
     """
     rows, classes = log_p.shape
-    P = kept(mapped(_exp, log_p))
+    P = kept(mapped(kernels.exponentials, log_p))
     prior = np.full(classes, 1 / classes)
     for _ in range(max_iter):
-        (expected,) = summed(_expected, P, given=(prior,), size=16 * BLOCK)
+        (expected,) = summed(kernels.expected_counts, P, given=(prior,), size=16 * BLOCK_ROWS)
         counts = expected + smoothing * rows / classes
         prior = counts / counts.sum()
     return prior
-
-
-def _scaled(log_p: Array) -> Array:
-    return np.asarray(np.exp(log_p - log_p.max(axis=1, keepdims=True)).astype(float))
-
-
-def _drawn(P: Array, factors: Array) -> tuple[Array]:
-    return ((1.0 / (P @ factors)) @ P,)
-
-
-def _soft_products(P: Array, factors: Array) -> tuple[Array, Array]:
-    Q = P * factors
-    Q /= Q.sum(axis=1, keepdims=True)
-    return Q.sum(axis=0), Q.T @ Q
-
-
-def _moved(log_p: Array, bias: Array) -> Array:
-    moved = log_p + bias
-    moved -= moved.max(axis=1, keepdims=True)
-    moved -= np.log(np.exp(moved).sum(axis=1, keepdims=True))
-    return np.asarray(moved)
-
-
-def _exp(log_p: Array) -> Array:
-    return np.asarray(np.exp(log_p.astype(float)))
-
-
-def _expected(P: Array, prior: Array) -> tuple[Array]:
-    joint = P * prior
-    return ((joint / joint.sum(axis=1, keepdims=True)).sum(axis=0),)

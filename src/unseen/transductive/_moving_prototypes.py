@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unseen.rows.kernels import Scaling
 from unseen.rows.known import NOTHING_KNOWN, Known
 from unseen.rows.passes import blocks
-from unseen.statistics.gaussian_classes import scores
-from unseen.statistics.prototype_map import PrototypeMap, least_error_map
-from unseen.statistics.visual_space import SeenStatistics, Space, seen_statistics, to_be_powered
-from unseen.statistics.whitening import Scaling
+from unseen.statistics.prototype_map import least_error_map
+from unseen.statistics.semantic_process import PrototypeMap
+from unseen.statistics.visual_space import (
+    SeenStatistics,
+    Space,
+    prototype_scores,
+    seen_statistics,
+    to_be_powered,
+)
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
@@ -45,7 +51,7 @@ class PoolProblem:
         """Return the candidate with the nearest point for each row of the pool, or its known class."""
         found = np.empty(len(self.Z), dtype=np.intp)
         for rows in blocks(len(self.Z)):
-            found[rows] = scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
+            found[rows] = prototype_scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
         return np.asarray(self.known.clamp_labels(found))
 
 
@@ -77,11 +83,9 @@ class PointClassifier(PrototypeClassifier):
     def _move(self, problem: PoolProblem) -> Array:
         """Return the points of all candidates after the pool was seen; ``_note_round`` each round."""
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         self._check_parameters()
-        seen, X = self._seen_vectors(), split.rows.X
+        seen, vectors, own, X = split.seen, split.vectors, split.own, split.rows.X
         scaling: Scaling = (
             "root" if self.shrinkage is not None and to_be_powered(X.shape[1]) else "none"
         )
@@ -89,9 +93,8 @@ class PointClassifier(PrototypeClassifier):
         self._space = self._make_space(statistics, split)
         self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
         self._map = None
-        if self._parameters()[0] is not None:
+        if split.described:
             self._map = self._make_map(self._seen_points, statistics.counts, seen)
-        own = self._own(candidates)
         start = self._start(vectors, own).astype(X.dtype)
         self.start_, self.points_ = start, start
         self.history_: list[Round] = []
@@ -102,7 +105,14 @@ class PointClassifier(PrototypeClassifier):
             del statistics  # p × p: the room is needed for the pool
             Z = self._space(split.pool)
             problem = PoolProblem(
-                Z, start, own < 0, vectors, self._seen_points, counts, seen, split.known
+                Z,
+                start,
+                own < 0,
+                vectors,
+                self._seen_points,
+                counts,
+                seen,
+                split.known or NOTHING_KNOWN,
             )
             del Z
             self.points_ = self._move(problem).astype(X.dtype)

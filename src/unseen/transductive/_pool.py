@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import log_softmax
 
-from unseen.base import ZeroShotClassifier, bare, classes_with
-from unseen.exceptions import AdaptationWarning
+from unseen.base import ZeroShotClassifier, bare
 from unseen.inputs import UNLABELLED, has_label, labelled_rows
-from unseen.rows.chunks import Chunks, kept, mapped, marked, summed, taken
-from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.rows import kernels
+from unseen.rows.chunks import Chunks
+from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
+from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
 from unseen.statistics.review import Review
-from unseen.statistics.sketch import review_pool
-from unseen.transductive.rounds import Observer, PoolScores, Round
-from unseen.transductive.selection import BalancedSelection, SelectionStrategy, strategy_of
+from unseen.transductive.rounds import Observer, Round
 from unseen.typing import Array, Codes
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
@@ -37,8 +34,19 @@ class Split:
     pool: Any
     """The unlabelled rows."""
     labelled: Any
-    """Which rows of X are which."""
-    known: Known = NOTHING_KNOWN
+    """Which rows of X are which; None if there is no pool."""
+    seen: Array
+    """The vectors of the seen classes, (K, q)."""
+    candidates: Array
+    vectors: Array
+    """The vectors of the candidates, (L, q)."""
+    own: Codes
+    """(L,) the place of each candidate among the seen classes, -1 for an unseen one."""
+    described: bool
+    """Whether classes have semantics, or each is its own attribute."""
+    reviewable: bool
+    """Whether seen classes can play the pool: all candidates are unseen and have semantics."""
+    known: Known | None = None
     """Rows of the pool whose class a person knows."""
     observer: Observer | None = None
     """Called with the pool's probabilities after every round."""
@@ -57,6 +65,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         The round that first trusted a row's pseudo-label: 0 for a given or known label, -1 for never.
     """
 
+    learns_from_pool = True
     takes_known: ClassVar[bool] = False
     """Whether ``fit`` learns from the ``known`` labels of rows of the pool."""
     takes_class_means: ClassVar[bool] = False
@@ -97,9 +106,6 @@ class TransductiveClassifier(ZeroShotClassifier):
         """
         return self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
 
-    def _marks_unlabelled(self) -> bool:
-        return True
-
     def _fit_read(
         self,
         X: Any,
@@ -110,7 +116,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         observer: Observer | None = None,
     ) -> Self:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
-        if isinstance(X, Chunks) and (known is not None or observer is not None):
+        if in_chunks(X) and (known is not None or observer is not None):
             raise ValueError(
                 f"{type(self).__name__}.fit takes 'known' and 'observer' with rows in memory only, and "
                 "X comes in chunks. Give np.asarray(X), or leave both out."
@@ -118,17 +124,28 @@ class TransductiveClassifier(ZeroShotClassifier):
         labelled = kept(has_label(codes))
         unlabelled = marked(mapped(np.logical_not, labelled))
         pool = taken(X, unlabelled)
-        candidates, vectors = self._resolve()
-        certain = self._read_known(known, len(pool), candidates)
-        split = Split(labelled_rows(X, codes, weights), pool, labelled, certain, observer)
-        first_round = self._fit_split(split, candidates, vectors, compress)
-        if isinstance(X, Chunks):
-            self._note_chunks(X, codes, unlabelled, candidates, vectors, first_round)
+        split = self._split(labelled_rows(X, codes, weights), pool, labelled)
+        certain = self._read_known(known, len(pool), split.candidates)
+        split = replace(split, known=certain, observer=observer)
+        first_round = self._fit_split(split, compress)
+        if in_chunks(X):
+            self._note_chunks(X, codes, unlabelled, split, first_round)
         else:
-            self._note(split, candidates, vectors, first_round)
+            self._note(split, first_round)
         return self
 
-    def _read_known(self, known: Mapping[int, Any] | None, rows: int, candidates: Array) -> Known:
+    def _split(self, rows: Rows, pool: Any, labelled: Any) -> Split:
+        """Gather what a method needs to know of rows and classes."""
+        candidates, vectors = self._resolve()
+        described = self._parameters()[0] is not None
+        own = self._own(candidates)
+        reviewable = described and not (own >= 0).any()
+        classes = self._seen_vectors(), candidates, vectors, own, described, bool(reviewable)
+        return Split(rows, pool, labelled, *classes)
+
+    def _read_known(
+        self, known: Mapping[int, Any] | None, rows: int, candidates: Array
+    ) -> Known | None:
         """Check what is known of the pool; return rows and the places of their classes."""
         if known is not None and not isinstance(known, Mapping):
             raise ValueError(
@@ -136,86 +153,54 @@ class TransductiveClassifier(ZeroShotClassifier):
                 f"pool to class. Got {type(known).__name__} instead."
             )
         if not known:
-            return NOTHING_KNOWN
+            return None
         if not self.takes_known:
             raise ValueError(
                 f"{type(self).__name__} cannot learn from known rows of the pool. Leave 'known' out, "
-                f"or fit one of {', '.join(classes_with('takes_known'))}."
+                "or fit a method that can: unseen.methods.select(takes_known=True) lists them."
             )
         return Known.of(known, rows, candidates)
 
-    def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
+    def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
         """Learn from labelled rows alone: an empty pool."""
         nothing = np.empty((0, rows.X.shape[1]), dtype=rows.X.dtype)
-        split = Split(rows, nothing, None)
-        self._fit_split(split, *self._resolve(), None)
+        self._fit_split(self._split(rows, nothing, None), None)
+        return self
 
     @abstractmethod
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
-
-    def _strategy(self, split: Split, candidates: Array, vectors: Array) -> SelectionStrategy:
-        """Return how pseudo-labels are selected; set ``review_``.
-
-        The default, "balanced", leans to class shares that follow a review of the pool: equal ones
-        where it looks even, else those that it shows. Whoever names another strategy, or gives a prior,
-        has decided.
-        """
-        self.review_ = None
-        selection = getattr(self, "selection", None)
-        strategy = strategy_of(selection, type(self).__name__)
-        decided = np.isin(candidates, self.seen_classes_).any() or self._parameters()[0] is None
-        if not isinstance(selection, str) or selection != "balanced" or decided:
-            return strategy
-        self.review_ = review_pool(split.rows, split.pool, self._seen_vectors(), vectors)
-        if self.review_ is None:
-            return strategy
-        for alarm in self.review_.alarms.values():
-            warnings.warn(f"{type(self).__name__}: {alarm}", AdaptationWarning, stacklevel=6)
-        return BalancedSelection(prior=self.review_.shares)
 
     def _own(self, candidates: Array) -> Array:
         """Return the place of each candidate among the seen classes, -1 for an unseen one."""
         place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
         return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
 
-    def _scored(self, pool: Any, vectors: Array, scale: float | None = None) -> PoolScores:
-        """Return the pool's scores and log-probabilities; ``scale``: the temperature at unit spread."""
-        scores = kept(self._rows_scores(pool, vectors))
-        if scale is not None:
-            self.temperature_ = scale * spread(scores)
-        return scores, kept(log_probabilities(scores, self.temperature_))
-
-    def _note(self, split: Split, candidates: Array, vectors: Array, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: Array) -> None:
+        candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
+        rounds = kernels.zero_as_never(first_round)
         if len(split.pool):
-            codes = self._scores(split.pool, vectors).argmax(axis=1)
-            labels[~split.labelled] = candidates[split.known.clamp_labels(codes)]
+            codes = self._scores(split.pool, split.vectors).argmax(axis=1)
+            if known is not None:
+                codes, rounds[known.rows] = known.clamp_labels(codes), 0
+            labels[~split.labelled] = candidates[codes]
         self.transduction_ = labels
         self.labelled_round_ = np.zeros(len(labels), dtype=np.intp)
-        rounds = _or_never(first_round)
-        rounds[split.known.rows] = 0
         self.labelled_round_[~split.labelled] = rounds
 
     def _note_chunks(
-        self,
-        X: Chunks,
-        codes: Chunks,
-        unlabelled: Any,
-        candidates: Array,
-        vectors: Array,
-        first_round: Any,
+        self, X: Chunks, codes: Chunks, unlabelled: Any, split: Split, first_round: Any
     ) -> None:
         """Label the rows of each chunk, where it is."""
-        dtype = np.result_type(self.seen_classes_, candidates)
-        given = bare(self), vectors, self.seen_classes_.astype(dtype), candidates.astype(dtype)
+        dtype = np.result_type(self.seen_classes_, split.candidates)
+        classes = self.seen_classes_.astype(dtype), split.candidates.astype(dtype)
+        given = bare(self), split.vectors, *classes
         labels = X.mapped(_labels, codes, given=given, out=np.zeros(1, dtype))
         self.transduction_ = labels.result()
-        if isinstance(first_round, Chunks):
-            trusted = mapped(_or_never, first_round).put_back(*unlabelled, 0)
+        if in_chunks(first_round):
+            trusted = mapped(kernels.zero_as_never, first_round).put_back(*unlabelled, 0)
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
@@ -231,26 +216,3 @@ def _labels(
     if not known.all():
         labels[~known] = candidates[model._scores(X[~known], vectors).argmax(axis=1)]
     return labels
-
-
-def _or_never(first_round: Array) -> Array:
-    return np.where(first_round > 0, first_round, -1)
-
-
-def log_probabilities(scores: Any, temperature: float) -> Any:
-    """Return the logarithm of softmax(scores / temperature)."""
-    return mapped(_log_softmax, scores, given=(temperature,))
-
-
-def _log_softmax(scores: Array, temperature: float) -> Array:
-    return np.asarray(log_softmax(scores / temperature, axis=1))
-
-
-def spread(scores: Any) -> float:
-    """Return the mean standard deviation of a row's scores."""
-    (total,) = summed(_deviations, scores)
-    return max(float(total) / max(len(scores), 1), float(np.finfo(np.float32).tiny))
-
-
-def _deviations(scores: Array) -> tuple[float]:
-    return (float(scores.std(axis=1, dtype=float).sum()),)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from unseen.inductive._bilinear_folds import Choice
-from unseen.rows.chunks import Chunks
+from unseen.inductive.bilinear import semantic_coordinates
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import row_space
+from unseen.rows.passes import in_chunks
 from unseen.solvers.cholesky import Solve
-from unseen.solvers.gradient_descent import semantic_coordinates
 from unseen.solvers.moments import (
     Metric,
     Moments,
@@ -22,6 +21,7 @@ from unseen.solvers.moments import (
     moments_of,
     pays,
 )
+from unseen.solvers.row_space import row_space
 from unseen.solvers.structural import (
     StructuralSolution,
     frank_wolfe,
@@ -118,7 +118,7 @@ class StructuralProblem:
 
         A row of weight 0 is not trusted. Rounds before the ``last`` may be solved less exactly.
         """
-        whole = self._space is not None and not isinstance(rows.X, Chunks)
+        whole = self._space is not None and not in_chunks(rows.X)
         gathered = not whole or (rows.weights > 0).mean() < MOSTLY
         if gathered:
             rows = rows.trusted()
@@ -155,7 +155,7 @@ class StructuralProblem:
     def _coordinates(self, pool: Any) -> tuple[Any, Any, Moments, Metric | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
-        if len(X) + len(pool) >= X.shape[1] or isinstance(X, Chunks) or isinstance(pool, Chunks):
+        if len(X) + len(pool) >= X.shape[1] or in_chunks(X) or in_chunks(pool):
             return pool, X, self._choice.sums.second, self._metric, None
         solved = None
         if self._metric is not None:

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
+from unseen.rows.kernels import Scaling, scaled
 from unseen.rows.passes import class_sums
 from unseen.rows.top_share import best_of_each_class
 from unseen.statistics.graph import neighbour_graph
 from unseen.statistics.visual_space import SeenStatistics, Space
-from unseen.statistics.whitening import Scaling, scaled
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive._pool import Split
 from unseen.typing import Array

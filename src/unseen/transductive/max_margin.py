@@ -10,17 +10,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
+from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import blocks
-from unseen.solvers.gradient_descent import descend, lipschitz, semantic_coordinates
+from unseen.rows.passes import (
+    blocks,
+    spread,
+)
+from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.scorer import Scorer, SignedRoot, UnitLength
-from unseen.statistics.visual_space import FEW, to_be_powered
-from unseen.statistics.whitening import power_normalise
-from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
-from unseen.transductive.rounds import PoolScores, run_rounds
-from unseen.transductive.selection import Selection
+from unseen.statistics.visual_space import SCALED_ROWS, to_be_powered
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import PoolScores, SelfPacedRounds, scored_pool
+from unseen.transductive.selection import reviewed_strategy
 from unseen.typing import Array, Codes
 
 BATCH = 50
@@ -112,20 +115,18 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         """Return a small grid for class-wise folds."""
         return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         by_hand = self._switch("normalise")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        seen, (labelled, codes, own), pool = self._seen_vectors(), split.rows, split.pool
+        seen, vectors, (labelled, codes, own), pool = split.seen, split.vectors, split.rows, split.pool
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
         self._powered = to_be_powered(p) if by_hand is None else by_hand
-        strategy = self._strategy(split, candidates, vectors)
+        strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
         zero = np.zeros((p, len(coordinates)), dtype=dtype)
         rows = Rows(self._gathered(labelled), codes, own)
-        V = self._learn(rows, coordinates[:, :K], zero, K, random)
+        V = self._descend(rows, coordinates[:, :K], zero, K, random)
         del rows  # one copy of the rows at a time
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
         self._calibrate(split.rows, seen)
@@ -134,44 +135,42 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             return np.zeros(len(pool), dtype=np.intp)
         X = self._gathered(labelled, pool)
         own = np.ones(N) if own is None else own
-
-        def learn(selection: Selection, _: bool) -> PoolScores:
-            nonlocal V
+        start = scored_pool(self, pool, vectors)
+        scale = self.temperature_ / spread(start[0])
+        rounds = SelfPacedRounds(
+            _probabilities(start), strategy, known=split.known, observer=split.observer
+        )
+        for selection in rounds:
             omega = self.pool_weight * float(own.sum()) / max(float(selection.weights.sum()), 1e-12)
             joined = Rows(
                 X,
                 np.concatenate([codes, K + selection.codes]),
                 np.concatenate([own, omega * selection.weights]),  # a row of weight 0 is never drawn
             )
-            V = self._learn(joined, coordinates, V, K, random)
+            V = self._descend(joined, coordinates, V, K, random)
             self.compatibility_ = (V @ E.T).astype(dtype)
-            return _probabilities(self._scored(pool, vectors, scale))
-
-        start = self._scored(pool, vectors)
-        scale = self.temperature_ / spread(start[0])
-        self.history_, first_round = run_rounds(
-            _probabilities(start), learn, strategy, known=split.known, observer=split.observer
-        )
-        return np.asarray(first_round)
+            rounds.scores = _probabilities(scored_pool(self, pool, vectors, scale))
+        self.history_ = rounds.history
+        return np.asarray(rounds.first_round)
 
     def _gathered(self, *parts: Array) -> Array:
         """Return rows in one array, powered if they are to be: the only copy of them."""
         X = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=parts[0].dtype)
         begin = 0
         for part in parts:
-            for rows in blocks(len(part), FEW):
+            for rows in blocks(len(part), SCALED_ROWS):
                 X[begin : begin + len(part)][rows] = self._prepared(part[rows])
             begin += len(part)
         return X
 
     def _prepared(self, X: Array) -> Array:
-        return power_normalise(X) if self._powered else X
+        return scaled(X, "root") if self._powered else X
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         if not self._powered:
             return super()._scores(X, vectors)
         scores = np.empty((len(X), len(vectors)), dtype=X.dtype)
-        for rows in blocks(len(X), FEW):
+        for rows in blocks(len(X), SCALED_ROWS):
             scores[rows] = super()._scores(self._prepared(X[rows]), vectors)
         return scores
 
@@ -179,7 +178,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         scorer = super()._scorer(vectors)
         return scorer.after(SignedRoot(), UnitLength()) if self._powered else scorer
 
-    def _learn(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
+    def _descend(self, rows: Rows, A: Array, V: Array, K: int, random: np.random.Generator) -> Array:
         """Descend from V; codes below K compete among the first K classes, others among the rest."""
         X, codes, weights = rows
         used = len(X) if weights is None else int(np.count_nonzero(weights))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from unseen.rows.chunks import blocks
-from unseen.statistics.gaussian_classes import scores
-from unseen.statistics.prototype_map import PrototypeMap
+from unseen.rows.kernels import Scaling
+from unseen.rows.passes import blocks
 from unseen.statistics.scorer import Scorer
-from unseen.statistics.visual_space import FEW, Space
+from unseen.statistics.semantic_process import PrototypeMap
+from unseen.statistics.visual_space import SCALED_ROWS, Space, prototype_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.typing import Array
 
@@ -63,8 +63,8 @@ class PrototypeClassifier(TransductiveClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         points, offsets = (part.astype(X.dtype) for part in self._points_of(vectors))
         out = np.empty((len(X), len(points)), dtype=X.dtype)
-        for rows in blocks(len(X), FEW):
-            out[rows] = scores(self._space(X[rows]), points) + offsets
+        for rows in blocks(len(X), SCALED_ROWS):
+            out[rows] = prototype_scores(self._space(X[rows]), points) + offsets
         return out
 
     def _scorer(self, vectors: Array) -> Scorer:
@@ -96,6 +96,14 @@ class PrototypeClassifier(TransductiveClassifier):
             isinstance(value, Real) and 0 <= float(value) <= 1
         ):
             self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
+
+    def _scaling(self, X: Any) -> Scaling:
+        asked = getattr(self, "normalise", "auto")
+        if isinstance(asked, str) and asked == "auto":
+            return usual_scaling(X)
+        if asked in ("none", "unit", "root"):
+            return asked  # type: ignore[return-value]
+        self._refuse("normalise", "'auto', 'none', 'unit' or 'root'")
 
 
 class _Places:

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 
 from unseen.rows.passes import class_sums
 from unseen.solvers.dictionary import sparse_codes
-from unseen.statistics.gaussian_classes import scores
+from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.selection import BalancedSelection
 from unseen.typing import Array
@@ -113,7 +113,7 @@ class RKT(PointClassifier):
         strategy = BalancedSelection()
         shares = strategy.shares + (1.0,) * max(0, self.rounds - len(strategy.shares))
         for share in shares[: self.rounds]:
-            S = scores(problem.Z, points.astype(problem.Z.dtype)).astype(float)
+            S = prototype_scores(problem.Z, points.astype(problem.Z.dtype)).astype(float)
             log_p = problem.known.clamp_log_probabilities(log_softmax(S, axis=1))
             found = strategy.select(S, log_p, share).with_known(problem.known)
             chosen, codes = found.chosen, found.codes[found.chosen]

@@ -7,22 +7,28 @@ returns the pseudo-label and the weight of every row; weight zero means not sele
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from unseen.rows.chunks import Chunks, argmax, kept, mapped
+from unseen.exceptions import AdaptationWarning
+from unseen.rows import kernels
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_weights
+from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
 from unseen.rows.top_share import best_of_each_class
 from unseen.solvers.losses import pseudo_label_loss
+from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
-from unseen.typing import Array, Codes
+from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from unseen.transductive._pool import Split
 
 SHARES = (0.5, 0.7, 0.9, 1.0)
 
@@ -91,9 +97,8 @@ class ThresholdSelection:
         """Take the rows with ‖f(x) − g(x)‖² < share·δ, and all of them when share is 1."""
         codes = kept(argmax(embedding))
         loss = kept(mapped(pseudo_label_loss, embedding, codes))
-        largest = max(loss.gathered(np.max)) if isinstance(loss, Chunks) else loss.max()
-        theta = share * float(largest)
-        return Selection(codes, kept(mapped(_below, loss, given=(theta, share))), theta)
+        theta = share * largest(loss)
+        return Selection(codes, kept(mapped(kernels.below, loss, given=(theta, share >= 1))), theta)
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,9 @@ class BalancedSelection:
         taken = class_weights(codes, log_p.shape[1], chosen)
         wanted = 1 / log_p.shape[1] if prior is None else prior
         weight = np.minimum(wanted * len(log_p) / np.maximum(taken, 1), self.largest_weight)
-        return Selection(codes, kept(mapped(_weights, codes, chosen, given=(weight,))), share)
+        return Selection(
+            codes, kept(mapped(kernels.weights_of_class, codes, chosen, given=(weight,))), share
+        )
 
     def _prior(self, log_p: Any) -> Array | None:
         if self.prior is None:
@@ -158,13 +165,13 @@ class BalancedSelection:
 
     def _confidence(self, log_p: Any, codes: Any) -> Any:
         if self.by == "probability":
-            return mapped(_own, log_p, codes)
+            return mapped(kernels.own_score, log_p, codes)
         if self.by != "margin":
             raise ValueError(
                 "The 'by' parameter of BalancedSelection must be 'probability' or 'margin'. "
                 f"Got {self.by!r} instead."
             )
-        return mapped(_margin, log_p)
+        return mapped(kernels.margin, log_p)
 
 
 @dataclass(frozen=True)
@@ -192,39 +199,15 @@ class AgreementSelection:
 
     def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Select by the strategy within, then drop the rows on which the partner differs."""
-        chunks = isinstance(log_p, Chunks)
-        partner = log_p.like(self.partner) if chunks else np.asarray(self.partner)
+        partner = like(log_p, self.partner)
         if partner.shape != log_p.shape:
             raise ValueError(
                 f"The 'partner' of AgreementSelection must have shape {log_p.shape}: unlabelled rows × "
                 f"candidates. Got {partner.shape} instead."
             )
         found = self.strategy.select(embedding, log_p, share)
-        weights = mapped(_agreed, found.codes, found.weights, argmax(partner))
+        weights = mapped(kernels.where_equal, found.codes, argmax(partner), found.weights)
         return Selection(found.codes, kept(weights), found.threshold)
-
-
-def _below(loss: Array, theta: float, share: float) -> Array:
-    return ((loss < theta) | (share >= 1)).astype(float)
-
-
-def _weights(codes: Codes, chosen: Array, weight: Array) -> Array:
-    return np.where(chosen, weight[codes], 0.0)
-
-
-def _own(log_p: Array, codes: Codes) -> Array:
-    return np.take_along_axis(log_p, codes[:, None], axis=1).ravel()
-
-
-def _margin(log_p: Array) -> Array:
-    if log_p.shape[1] < 2:
-        return np.zeros(len(log_p))
-    top = np.partition(log_p, -2, axis=1)[:, -2:]
-    return np.asarray(top[:, 1] - top[:, 0])
-
-
-def _agreed(codes: Codes, weights: Array, others: Codes) -> Array:
-    return np.where(codes == others, weights, 0.0)
 
 
 STRATEGIES: dict[str, Callable[[], SelectionStrategy]] = {
@@ -246,3 +229,23 @@ def strategy_of(selection: object, owner: str) -> SelectionStrategy:
         f"The 'selection' parameter of {owner} must be one of {names}, or a selection strategy. "
         f"Got {selection!r} instead."
     )
+
+
+def reviewed_strategy(
+    selection: object, split: Split, owner: str
+) -> tuple[SelectionStrategy, Review | None]:
+    """Return how pseudo-labels are selected, and the review of the pool if there was one.
+
+    The default, "balanced", leans to class shares that follow a review of the pool: equal ones where it
+    looks even, else those that it shows. Whoever names another strategy, or gives a prior, has decided.
+    """
+    strategy = strategy_of(selection, owner)
+    by_default = isinstance(selection, str) and selection == "balanced"
+    if not by_default or not split.reviewable:
+        return strategy, None
+    review = review_pool(split.rows, split.pool, split.seen, split.vectors)
+    if review is None:
+        return strategy, None
+    for alarm in review.alarms.values():
+        warnings.warn(f"{owner}: {alarm}", AdaptationWarning, stacklevel=5)
+    return BalancedSelection(prior=review.shares), review

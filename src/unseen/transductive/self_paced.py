@@ -10,19 +10,20 @@ from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import wrapped, wrapped_parameters
-from unseen.rows.chunks import Chunks, kept, mapped
+from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_weights
-from unseen.statistics.scorer import Scorer
-from unseen.transductive._pool import (
-    Compress,
-    Split,
-    TransductiveClassifier,
+from unseen.rows.passes import (
+    class_weights,
+    joined,
+    kept,
     log_probabilities,
+    mapped,
 )
-from unseen.transductive.rounds import PoolScores, run_rounds
-from unseen.transductive.selection import Selection
-from unseen.typing import Array, Codes
+from unseen.statistics.scorer import Scorer
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import PoolScores, SelfPacedRounds
+from unseen.transductive.selection import reviewed_strategy
+from unseen.typing import Array
 
 
 class SelfPaced(TransductiveClassifier):
@@ -85,30 +86,26 @@ class SelfPaced(TransductiveClassifier):
         self.selection = selection
         self.settle = settle
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Any:
-        strategy = self._strategy(split, candidates, vectors)
+    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+        strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
+        candidates = split.candidates
         classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])
         place = {label: code for code, label in enumerate(classes.tolist())}
         code_of = np.array([place[label] for label in candidates.tolist()])
-
-        def learn(selection: Selection, _: bool) -> PoolScores:
-            more = selection.of(split.pool)
-            more = more._replace(codes=mapped(_recoded, more.codes, given=(code_of,)))
-            self._teach(_joined(split.rows, more), classes, candidates, compress)
-            return self._pool_scores(split.pool)
-
         self.estimator_ = clone(wrapped(self))
         self._teach(split.rows, self.seen_classes_, candidates, compress)
         if not len(split.pool):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
         start = self._pool_scores(split.pool)
-        self.history_, first_round = run_rounds(
-            start, learn, strategy, self.settle, split.known, split.observer
-        )
-        return first_round
+        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        for selection in rounds:
+            more = selection.of(split.pool)
+            more = more._replace(codes=mapped(kernels.at, more.codes, given=(code_of,)))
+            self._teach(_with_rows(split.rows, more), classes, candidates, compress)
+            rounds.scores = self._pool_scores(split.pool)
+        self.history_ = rounds.history
+        return rounds.first_round
 
     def _teach(self, rows: Rows, classes: Array, candidates: Array, compress: Compress | None) -> None:
         """Fit a clone; after the first, with the parameters and the temperature that it chose."""
@@ -120,7 +117,7 @@ class SelfPaced(TransductiveClassifier):
         else:
             model.set_params(**before._chosen())
         used = np.flatnonzero(class_weights(rows.codes, len(classes)))
-        rows, held = rows._replace(codes=mapped(_place, rows.codes, given=(used,))), None
+        rows, held = rows._replace(codes=mapped(kernels.place_among, rows.codes, given=(used,))), None
         if compress is not None:
             held, rows = rows, Rows(*compress(*rows.totals(len(used)), rows.X.dtype))
         model._fit_rows(rows, classes[used], held)
@@ -157,23 +154,11 @@ class SelfPaced(TransductiveClassifier):
         return self.estimator_._semantic_width()
 
 
-def _recoded(codes: Codes, code_of: Array) -> Array:
-    return np.asarray(code_of[codes])
-
-
-def _place(codes: Codes, used: Array) -> Array:
-    return np.asarray(np.searchsorted(used, codes))
-
-
-def _joined(rows: Rows, more: Rows) -> Rows:
-    own, extra = (mapped(_weights, r.codes, r.weights, given=(rows.X.dtype,)) for r in (rows, more))
-    first, second = rows._replace(weights=own), more._replace(weights=extra)
-    return Rows(*(_below(a, b) for a, b in zip(first, second, strict=True)))
-
-
-def _weights(codes: Codes, weights: Array | None, dtype: Any) -> Array:
-    return np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
-
-
-def _below(values: Any, more: Any) -> Any:
-    return values.joined(more) if isinstance(values, Chunks) else np.concatenate([values, more])
+def _with_rows(rows: Rows, more: Rows) -> Rows:
+    """Return labelled rows and then others, all with weights."""
+    dtype = rows.X.dtype
+    first, second = (
+        part._replace(weights=mapped(kernels.weights_or_ones, part.codes, part.weights, given=(dtype,)))
+        for part in (rows, more)
+    )
+    return Rows(*(joined(a, b) for a, b in zip(first, second, strict=True)))

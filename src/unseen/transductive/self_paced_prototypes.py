@@ -8,30 +8,36 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.exceptions import AdaptationWarning
-from unseen.rows.chunks import kept, mapped, summed
-from unseen.statistics.gaussian_classes import (
+from unseen.inputs import read_shares
+from unseen.rows import kernels
+from unseen.rows.passes import constant, kept, mapped, spread, summed
+from unseen.statistics.adaptation import (
     EVEN_TIE,
     ROUNDS,
     TRUSTED,
     Assignment,
     Plan,
     Pool,
+    State,
+    Step,
+    Task,
     measured,
-    scores,
+    transduce,
 )
-from unseen.statistics.review import REHEARSALS, Review
-from unseen.statistics.seen_model import PoolModel, SeenModel, pool_model
-from unseen.statistics.sketch import review_pool
-from unseen.statistics.transduction import Task, Transduction, transduce
-from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics, usual_scaling
-from unseen.statistics.whitening import Scaling
-from unseen.transductive._pool import Compress, Split, spread
+from unseen.statistics.review import REHEARSALS, Review, review_pool
+from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
+from unseen.statistics.visual_space import (
+    Space,
+    prototype_scores,
+    scaled_rows,
+    seen_statistics,
+)
+from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
-from unseen.transductive.rounds import Round, never, show_round
+from unseen.transductive.rounds import Round, show_round
 from unseen.typing import Array
 
 
@@ -49,6 +55,13 @@ class PrototypeRound(Round):
     """The share of label mass that changed its class."""
     error_scale: float = float("nan")
     """Squared errors of prediction in the pool, in units of those foretold."""
+
+    @classmethod
+    def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:
+        """Note what a round did."""
+        loss, coverage = step.objective / rows, step.covered / classes
+        counts = TRUSTED, step.trusted, step.covered, loss, step.changed
+        return cls(number, *counts, step.objective, coverage, step.moved, step.error_scale)
 
 
 class SelfPacedPrototypes(PrototypeClassifier):
@@ -157,50 +170,59 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self.normalise = normalise
         self.rehearsals = rehearsals
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
         self._check_parameters()
-        plan = self._plan(candidates)
-        seen, own = self._seen_vectors(), self._own(candidates)
+        plan = self._plan(split.candidates)
         self.alarms_, self.diagnostics_, self.review_ = {}, {}, None
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
-        learns = len(split.pool) > 0 and len(own) > 1 and self.rounds > 0
+        learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
         if learns:  # the review comes first: its sample would lie beside matrices of p × p
-            plan, self.review_ = self._reviewed(plan, split, seen, vectors, own)
-        task = self._task(split, seen, vectors, own)
+            plan = self._reviewed(plan, split)
+        task = self._task(split)
         model = task.model(task.statistics)
         if learns:
-            return self._learn(task, model, plan, split, seen)
-        before = pool_model(model, vectors, own)
-        offsets = np.zeros(len(own))
-        self._keep(model.start_space, model, before, before.start, offsets, seen, vectors)
-        self._calibrate(split.rows, seen)
-        return never(split.pool)
+            return self._adapt(split, task, model, plan)
+        candidates = candidates_of(model, split.vectors, split.own)
+        self._keep(split, model.start_space, model, candidates, candidates.start)
+        self._calibrate(split.rows, split.seen)
+        return constant(split.pool, 0)
 
-    def _task(self, split: Split, seen: Array, vectors: Array, own: Array) -> Task:
+    def _task(self, split: Split) -> Task:
         """Take the sums over labelled rows."""
-        statistics = seen_statistics(split.rows, len(seen), self._scaling(split.rows.X))
-        described = None if self._parameters()[0] is None else seen
+        scaling = self._scaling(split.rows.X)
+        statistics = seen_statistics(split.rows, len(split.seen), scaling)
+        described = split.seen if split.described else None
         shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
-        return Task(statistics, shrinkage, described, vectors, own, split.rows.X.dtype)
+        dtype = split.rows.X.dtype
+        return Task(statistics, shrinkage, described, split.vectors, split.own, dtype)
 
-    def _learn(self, task: Task, model: SeenModel, plan: Plan, split: Split, seen: Array) -> Any:
+    def _adapt(self, split: Split, task: Task, model: SeenModel, plan: Plan) -> Any:
         """Run the rounds; return the one that first trusted each row of the pool."""
         pool = Pool(scaled_rows(split.pool, model.space.scaling), model.space, split.known)
-        watch = _Watch(split)
-        done = transduce(task, model, pool, plan, watch.on_round)
-        space = measured(done.model.space, done.found.metric)
-        offsets = done.found.assignment.biases
-        self._keep(space, done.model, done.before, done.found.points, offsets, seen, task.vectors)
-        self._note_rounds(done, len(pool))
-        temperature = None
-        if self.review_ is not None:
-            found = mapped(_final_scores, done.found.assignment.scores, given=(offsets,))
-            temperature = self.review_.temperature * spread(found)
-        self._calibrate(split.rows, seen, temperature)
-        self._diagnose(done)
-        return watch.first_round
+        stages = transduce(task, model, pool, plan)
+        done = next(stages)
+        start, first_round = done.state.assignment, constant(split.pool, 0)
+        self.start_objective_ = done.state.step.objective
+        _show(split, 0, start)
+        for number, done in enumerate(stages, start=1):
+            state = done.state
+            _show(split, number, state.assignment)
+            self.history_.append(PrototypeRound.of(number, state.step, *state.assignment.scores.shape))
+            trusted = mapped(kernels.any_above, state.assignment.labels, given=(TRUSTED,))
+            first_round = kept(mapped(kernels.first_time, first_round, trusted, given=(number,)))
+        state, space = done.state, measured(done.model.space, done.state.metric)
+        self.shares_ = state.shares
+        self._keep(split, space, done.model, done.candidates, state.points, state.assignment.biases)
+        self._calibrate(split.rows, split.seen, self._temperature(state.assignment))
+        self._diagnose(start, state)
+        return first_round
+
+    def _temperature(self, end: Assignment) -> float | None:
+        """Return the temperature that rehearsals gave, in the units of the pool's scores."""
+        if self.review_ is None:
+            return None
+        scores = mapped(kernels.unclamped, end.scores, given=(end.biases,))
+        return self.review_.temperature * spread(scores)
 
     def _plan(self, candidates: Array) -> Plan:
         """Return how rounds are run, before any review."""
@@ -208,74 +230,53 @@ class SelfPacedPrototypes(PrototypeClassifier):
             self._refuse("shrinkage", "'auto' or a number in [0, 1]")
         asked, equal = self.class_prior, np.full(len(candidates), 1 / len(candidates))
         if isinstance(asked, Mapping):
-            return Plan(_given_shares(asked, candidates), rounds=self.rounds)
+            return Plan(read_shares(asked, candidates), rounds=self.rounds)
         if isinstance(asked, str) and asked == "uniform":
             return Plan(equal, EVEN_TIE, rounds=self.rounds)
         if asked is None or (isinstance(asked, str) and asked in ("auto", "estimated")):
             return Plan(learn_shares=asked is not None, rounds=self.rounds)
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
-    def _reviewed(
-        self, plan: Plan, split: Split, seen: Array, vectors: Array, own: Array
-    ) -> tuple[Plan, Review | None]:
+    def _reviewed(self, plan: Plan, split: Split) -> Plan:
         """Review the pool, if its class shares are free and all candidates are unseen."""
         auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
-        if not auto or (own >= 0).any() or self._parameters()[0] is None:
-            return plan, None
-        review = review_pool(split.rows, split.pool, seen, vectors, self.rehearsals)
-        return (plan, None) if review is None else (review.plan(plan), review)
+        if auto and split.reviewable:
+            review = review_pool(split.rows, split.pool, split.seen, split.vectors, self.rehearsals)
+            self.review_ = review
+        if self.review_ is None:
+            return plan
+        self.alarms_ = self.review_.alarms
+        for alarm in self.alarms_.values():
+            warnings.warn(alarm, AdaptationWarning, stacklevel=5)
+        return self.review_.plan(plan)
 
     def _keep(
         self,
+        split: Split,
         space: Space,
         model: SeenModel,
-        before: PoolModel,
+        candidates: Candidates,
         points: Array,
-        offsets: Array,
-        seen: Array,
-        vectors: Array,
+        offsets: Array | None = None,
     ) -> None:
         """Keep what scores are made of, in the space of the prototypes."""
         dtype = model.space.full_matrix.dtype
         self._space = replace(space, matrix=space.full_matrix.astype(dtype))
-        self._keep_classes(seen, vectors, space.of_means(model.means).astype(dtype))
-        self.points_, self._offsets = points.astype(dtype), offsets
-        self._map = None
-        if before.predictor is not None:
-            self._map = before.predictor.in_space(space)
+        self._keep_classes(split.seen, split.vectors, space.of_means(model.means).astype(dtype))
+        self.points_ = points.astype(dtype)
+        self._offsets = np.zeros(len(points)) if offsets is None else offsets
+        predictor = candidates.predictor
+        self._map = None if predictor is None else predictor.in_space(space)
 
-    def _note_rounds(self, done: Transduction, rows: int) -> None:
-        first, *taken = done.steps
-        self.start_objective_, self.shares_ = first.objective, done.found.shares
-        self.history_ = [
-            PrototypeRound(
-                number,
-                TRUSTED,
-                step.trusted,
-                step.covered,
-                step.objective / rows,
-                step.changed,
-                step.objective,
-                step.covered / len(done.before.start),
-                step.moved,
-                step.error_scale,
-            )
-            for number, step in enumerate(taken, start=1)
-        ]
-        self.alarms_ = {} if self.review_ is None else self.review_.alarms
-        for alarm in self.alarms_.values():
-            warnings.warn(alarm, AdaptationWarning, stacklevel=5)
-
-    def _diagnose(self, done: Transduction) -> None:
-        start, end = done.start, done.found.assignment
+    def _diagnose(self, start: Assignment, state: State) -> None:
+        end, rows = state.assignment, len(state.assignment.scores)
         given = start.biases, end.biases, self.temperature_
-        purity, drift = summed(_purity_and_drift, start.scores, end.scores, given=given)
-        rows = len(end.scores)
+        purity, drift = summed(kernels.purity_and_drift, start.scores, end.scores, given=given)
         self.diagnostics_ = {
             "expected_purity": float(purity) / rows,
-            "coverage": float((done.found.totals[0] >= 0.5).mean()),
+            "coverage": float((state.totals[0] >= 0.5).mean()),
             "drift": float(drift) / rows,
-            "error_scale": done.found.error_scale,
+            "error_scale": state.step.error_scale,
         }
 
     def abstain_score(self, X: Any) -> Array:
@@ -292,60 +293,10 @@ class SelfPacedPrototypes(PrototypeClassifier):
         Z = self._space(X)
         others = np.setdiff1d(np.arange(len(self.seen_classes_)), self._own(candidates))
         if len(others):
-            return np.asarray(scores(Z, self._seen_points[others]).max(axis=1) - best)
+            return np.asarray(prototype_scores(Z, self._seen_points[others]).max(axis=1) - best)
         return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - best)
 
-    def _scaling(self, X: Any) -> Scaling:
-        asked = self.normalise
-        if isinstance(asked, str) and asked == "auto":
-            return usual_scaling(X)
-        if asked in ("none", "unit", "root"):
-            return asked  # type: ignore[return-value]
-        self._refuse("normalise", "'auto', 'none', 'unit' or 'root'")
 
-
-class _Watch:
-    """Shows rounds to an observer, and notes which round first trusted each row."""
-
-    def __init__(self, split: Split) -> None:
-        self.observer = split.observer
-        self.first_round = never(split.pool)
-
-    def on_round(self, number: int, state: Assignment) -> None:
-        if self.observer is not None:
-            show_round(self.observer, number, state.labels)
-        if number:
-            before, given = self.first_round, (number,)
-            self.first_round = kept(mapped(_first_trusted, before, state.labels, given=given))
-
-
-def _final_scores(S: Array, biases: Array) -> Array:
-    """Return the scores of a block; those of known rows, which are clamped, become zero."""
-    return np.where(np.isfinite(S).all(axis=1, keepdims=True), S + biases, 0.0)
-
-
-def _first_trusted(first_round: Array, labels: Array, number: int) -> Array:
-    trusted = labels.max(axis=1) >= TRUSTED
-    return np.where((first_round == 0) & trusted, number, first_round)
-
-
-def _purity_and_drift(
-    start: Array, end: Array, first: Array, last: Array, temperature: float
-) -> tuple[Array, Array]:
-    S = end + last
-    changed = S.argmax(axis=1) != (start + first).argmax(axis=1)
-    return softmax(S / temperature, axis=1).max(axis=1).sum(), changed.sum()
-
-
-def _given_shares(prior: Mapping[Any, float], candidates: Array) -> Array:
-    missing = [str(label) for label in candidates.tolist() if label not in prior]
-    if missing:
-        raise ValueError(
-            f"The 'class_prior' parameter has no share for {len(missing)} candidate(s): "
-            f"{', '.join(missing[:5])}. Give a share to every candidate."
-        )
-    shares = np.array([float(prior[label]) for label in candidates.tolist()])
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        raise ValueError("The 'class_prior' parameter must give shares >= 0, not all zero.")
-    shares = np.maximum(shares / shares.sum(), 1e-6)
-    return np.asarray(shares / shares.sum())
+def _show(split: Split, number: int, assignment: Assignment) -> None:
+    if split.observer is not None:
+        show_round(split.observer, number, assignment.labels)

@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.rows.passes import class_sums
+from unseen.rows.passes import (
+    class_sums,
+    spread,
+)
 from unseen.solvers.moments import Moments, Ridge
 from unseen.solvers.structural import one_domain, semantic_ridge, two_domains
-from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
-from unseen.transductive.rounds import PoolScores, run_rounds
-from unseen.transductive.selection import Selection
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier
+from unseen.transductive.rounds import SelfPacedRounds, scored_pool
+from unseen.transductive.selection import reviewed_strategy
 from unseen.transductive.taste import ROUND_C
 from unseen.typing import Array
 
@@ -98,14 +101,12 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         """Return a small grid for class-wise folds."""
         return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Array:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
             self._refuse("shrinkage", "None or a number in (0, 1]")
-        A, B, dtype, pool = self._seen_vectors().T, vectors.T, split.rows.X.dtype, split.pool
+        A, B, dtype, pool = split.seen.T, split.vectors.T, split.rows.X.dtype, split.pool
         # The review comes first: what it needs would lie beside sums of p × p.
-        strategy = self._strategy(split, candidates, vectors)
+        strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(split.rows, A, C, mu)
         sums, self.C_, self.mu_ = choice.sums, choice.C, choice.mu
@@ -116,31 +117,27 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         self.history_ = []
         if not len(pool):
             return np.zeros(len(pool), dtype=np.intp)
-        if C is None and self._parameters()[0] is not None:
+        if C is None and split.described:
             self.C_ = 2 * ROUND_C * sums.scale
         metric = sums.metric(self.shrinkage)
         G, H2 = Ridge(sums.second, self.C_, metric), semantic_ridge(B, self.mu_)
         omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
         labels = sums.labels
         del choice, sums, V  # p × q and p × p are large: drop what the rounds do not need
-        start = self._scored(pool, vectors)
+        start = scored_pool(self, pool, split.vectors)
         scale = self.temperature_ / spread(start[0])
-
-        def pulled(selection: Selection) -> tuple[Ridge, Array]:
+        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        for selection in rounds:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
-            R = 2 * labels @ A.T + 2 * class_sums(X, codes, len(vectors), weights) @ B.T
-            return Ridge(Moments(X, weights), self.C_, metric), R
-
-        def learn(selection: Selection, _: bool) -> PoolScores:
-            G2, R = pulled(selection)
+            R = 2 * labels @ A.T + 2 * class_sums(X, codes, B.shape[1], weights) @ B.T
+            G2 = Ridge(Moments(X, weights), self.C_, metric)
+            del X
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
-            return self._scored(pool, vectors, scale)
-
-        self.history_, first_round = run_rounds(
-            start, learn, strategy, self.settle, split.known, split.observer
-        )
-        return np.asarray(first_round)
+            del G2  # these rows go before the next are gathered
+            rounds.scores = scored_pool(self, pool, split.vectors, scale)
+        self.history_ = rounds.history
+        return np.asarray(rounds.first_round)
 
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.rows.chunks import mapped
 from unseen.rows.labelled import Rows
+from unseen.rows.passes import constant, mapped, spread
 from unseen.solvers.structural import StructuralSolution
 from unseen.solvers.sums import Sums
-from unseen.transductive._pool import Compress, Split, TransductiveClassifier, spread
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_problem import StructuralProblem
-from unseen.transductive.rounds import PoolScores, never, run_rounds
-from unseen.transductive.selection import Selection
+from unseen.transductive.rounds import SelfPacedRounds, scored_pool
+from unseen.transductive.selection import Selection, reviewed_strategy
 from unseen.typing import Array
 
 ROUND_C = 0.3
@@ -118,45 +118,44 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.settle = settle
         self.tol = tol
 
-    def _fit_split(
-        self, split: Split, candidates: Array, vectors: Array, compress: Compress | None
-    ) -> Any:
-        strategy = self._strategy(split, candidates, vectors)
-        rounds = len(split.pool) > 0
-        seen = self._start(split, vectors, compress, rounds)
-        if not rounds:
+    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+        strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
+        problem = self._start(split, compress)
+        if not len(split.pool):
             self.history_ = []
-            return never(split.pool)
-        omega = self._number("pool_weight")
-
-        def learn(selection: Selection, last: bool) -> PoolScores:
-            pool = Rows(split.pool, selection.codes, selection.weights)
-            if compress is not None:  # rows that are not trusted have no weight in a mean
-                means, codes = compress(*pool.totals(len(vectors)), split.pool.dtype)
-                pool = Rows(means, codes, np.ones(len(means)))
-            omega_ = seen.total / len(pool.X) if omega is None else omega
-            pool = pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega_,)))
-            self._take(seen.with_pseudo_labels(pool, self.tol, last), split.pool.dtype)
-            return self._scored(split.pool, vectors, scale)
-
-        start = self._scored(split.pool, vectors)
+            return constant(split.pool, 0)
+        start = scored_pool(self, split.pool, split.vectors)
         scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
-        self.history_, first_round = run_rounds(
-            start, learn, strategy, self.settle, split.known, split.observer
-        )
-        return first_round
+        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        for selection in rounds:
+            trusted = self._trusted(split, selection, problem.total, compress)
+            self._take(problem.with_pseudo_labels(trusted, self.tol, rounds.last), split.pool.dtype)
+            rounds.scores = scored_pool(self, split.pool, split.vectors, scale)
+        self.history_ = rounds.history
+        return rounds.first_round
 
-    def _start(
-        self, split: Split, vectors: Array, compress: Compress | None, rounds: bool
-    ) -> StructuralProblem:
+    def _trusted(
+        self, split: Split, selection: Selection, total: float, compress: Compress | None
+    ) -> Rows:
+        """Return the pool with pseudo-labels, which weighs as much as ``total`` or as asked for."""
+        pool = Rows(split.pool, selection.codes, selection.weights)
+        if compress is not None:  # rows that are not trusted have no weight in a mean
+            means, codes = compress(*pool.totals(len(split.vectors)), split.pool.dtype)
+            pool = Rows(means, codes, np.ones(len(means)))
+        by_hand = self._number("pool_weight")
+        omega = total / len(pool.X) if by_hand is None else by_hand
+        return pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega,)))
+
+    def _start(self, split: Split, compress: Compress | None) -> StructuralProblem:
         """Solve ASTE on the labelled rows; return the problem of the rounds, if any will follow."""
-        own, rows, held, full = self._seen_vectors(), split.rows, None, None
+        own, rows, held, full = split.seen, split.rows, None, None
+        rounds = len(split.pool) > 0
         if compress is not None:  # one pass for the means and for the covariance
             full = Sums.of(rows, len(own))
             held, rows = rows, Rows(*compress(full.labels, full.counts, rows.X.dtype))
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
-        problem = StructuralProblem(rows, own.T, vectors.T, choice, rounds)
+        problem = StructuralProblem(rows, own.T, split.vectors.T, choice, rounds)
         self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)
@@ -164,7 +163,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         shrinkage = self._shrinkage()
         if not rounds or (shrinkage is None and C is not None):
             return problem
-        if C is None and self._parameters()[0] is not None:
+        if C is None and split.described:
             self.C_ = 2 * ROUND_C * choice.sums.scale
         problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
         return problem

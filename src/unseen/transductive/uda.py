@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from unseen.solvers.dictionary import sparse_codes, tied_dictionary
-from unseen.statistics.gaussian_classes import scores
-from unseen.statistics.prototype_map import PrototypeMap
+from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.transport import balance
+from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.typing import Array
 
@@ -135,5 +135,5 @@ def _error(rows: Array, codes: Array, atoms: Array) -> float:
 def _weights(Z: Array, points: Array) -> Array:
     """Return w (M, L): probabilities of unit Gaussians, leaning to equal class shares."""
     L = len(points)
-    log_p = log_softmax(scores(Z, points.astype(Z.dtype)).astype(float), axis=1)
+    log_p = log_softmax(prototype_scores(Z, points.astype(Z.dtype)).astype(float), axis=1)
     return np.asarray(np.exp(balance(log_p, np.full(L, 1 / L), 0.9)))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from unseen.inputs import labelled_rows, read_labels
 from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
-from unseen.statistics.whitening import Whitening
+from unseen.statistics.visual_space import Whitening
 from unseen.typing import Array
 
 

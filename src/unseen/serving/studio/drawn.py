@@ -14,7 +14,7 @@ import numpy as np
 from unseen.features.words import readable
 from unseen.serving.studio.learning import Outcome, Snapshot
 from unseen.serving.studio.material import Material
-from unseen.statistics.gaussian_classes import TRUSTED
+from unseen.statistics.adaptation import TRUSTED
 
 TILES = 12
 """Pictures of a class, before it is opened."""

@@ -21,7 +21,7 @@ from unseen.labelling.task import FLAGSHIP
 from unseen.metrics import per_class_accuracy
 from unseen.persistence import save
 from unseen.serving.studio.material import Material
-from unseen.statistics.gaussian_classes import TRUSTED
+from unseen.statistics.adaptation import TRUSTED
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array
 

@@ -1,0 +1,37 @@
+"""Few rows of many columns, in coordinates of their own span."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from unseen.typing import Array
+
+
+def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
+    """Write few rows of many columns in coordinates of their own span.
+
+    Parameters
+    ----------
+    X : array of shape (n, p) with n < p
+    solved : array of shape (p, n), optional
+        M⁻¹Xᵀ for a positive definite M; lengths of weight vectors are then measured as ‖v‖² = vᵀMv.
+
+    Returns
+    -------
+    Z : array of shape (n, r) with r ≤ n
+        The rows in the new coordinates.
+    basis : array of shape (p, r)
+        X @ basis = Z, and ‖basis @ u‖² = ‖u‖² in that metric.
+    """
+    rows = X.astype(float)
+    if solved is None and 8 * len(X) > X.shape[1]:
+        basis, triangle = linalg.qr(rows.T, mode="economic")
+        return triangle.T, basis
+    digits = np.finfo(float if solved is None else X.dtype).eps
+    solved = rows.T if solved is None else solved
+    products = rows @ solved
+    values, vectors = np.linalg.eigh((products + products.T) / 2)
+    kept = values > len(values) * digits * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return vectors * roots, solved @ (vectors / roots)
