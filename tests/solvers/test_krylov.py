@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.solvers.krylov import GROUP, Halves, SlowConvergence, Subspace, System
+from unseen.solvers.images import Halves
+from unseen.solvers.krylov import BLOCK_COLUMNS, SlowConvergence, Subspace, System
 
 
 def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
@@ -117,7 +118,7 @@ def test_blocks_are_as_narrow_as_what_is_asked_lets_them_be() -> None:
     error = Z - np.linalg.solve(M + 3 * np.eye(400), R)
     assert np.sqrt(np.vdot(error, M @ error + 3 * error)) <= 1e-3 * length
     assert widths[0] == 30  # the right-hand sides
-    assert all(width % GROUP == 0 or width < GROUP for width in widths[1:])
+    assert all(width % BLOCK_COLUMNS == 0 or width < BLOCK_COLUMNS for width in widths[1:])
     assert widths[-1] < widths[1] < 30
 
 

@@ -13,45 +13,34 @@ most ‖residual‖/√κ₀, and that bounds the error of the scores of the row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unseen.solvers.cholesky import joint_eigenvectors
+from unseen.solvers.images import Columns, Halves, Images, Operator
 from unseen.typing import Array
-
-Map = Callable[[Array], Array]
 
 TOLERANCE = 1e-4
 """Relative error at which a solution is taken, in the norm of its system."""
 
-NEGLIGIBLE = 1e-3
-"""A part of the residuals that is this small a share of all does not widen the basis."""
+NEGLIGIBLE_SHARE = 1e-3
+"""Principal directions of the residuals that together have at most this share of their length are
+dropped: they do not widen the basis."""
 
-LEFT = 0.2
-"""Nor does what, left alone, would keep the error below this share of what is asked."""
+DROPPED_ERROR = 0.2
+"""Directions are also dropped while the error that they leave is below this share of the tolerance."""
 
-GROUP = 8
-"""Columns of a block come in groups: a product with 50 columns takes longer than one with 48."""
+BLOCK_COLUMNS = 8
+"""Blocks have a multiple of so many columns: a product with 50 takes longer than one with 48."""
 
-OVERLAP = 0.1
-"""A block with less of the basis in it is orthogonal to rounding once that is taken away."""
+LARGE_OVERLAP = 0.1
+"""A block whose overlap with the basis is at least this is orthogonalised twice."""
 
-LIES = 1e-3
-"""What is farther from the basis than this share of its length does not lie in it."""
-
-
-@dataclass(frozen=True)
-class Halves:
-    """An operator in two steps: what the first makes of the basis serves again with another second."""
-
-    first: Map
-    second: Map
-
-
-Operator = Map | Halves
+SPAN_TOLERANCE = 1e-3
+"""A vector lies in the span of the basis if its distance from it is at most this share of itself."""
 
 
 class SlowConvergence(Exception):
@@ -91,7 +80,7 @@ class Subspace:
 
     def __init__(self, operators: Sequence[Operator | None], width: int, most: int, dtype: Any) -> None:
         self._most, self._dtype = most, np.dtype(dtype)
-        self._basis = _Columns(width, dtype)
+        self._basis = Columns(width, dtype)
         self._kept = [self._images_of(operator) for operator in operators]
 
     @property
@@ -112,7 +101,7 @@ class Subspace:
         near = near.astype(self._dtype)
         Q, kept = self._basis.taken, self._kept[place]
         U = Q.T @ near
-        if kept is None or np.linalg.norm(near - Q @ U) > LIES * np.linalg.norm(near):
+        if kept is None or np.linalg.norm(near - Q @ U) > SPAN_TOLERANCE * np.linalg.norm(near):
             self.replace(place, operator)
             return self.restart(near)
         U = _orthonormal(_orthonormal(U))
@@ -173,13 +162,13 @@ class Subspace:
             if errors[-1] <= tol:
                 return Z, energy
             residual /= np.sqrt(kappa[-1]).astype(residual.dtype)
-            block = _leading(residual, max(NEGLIGIBLE, LEFT * tol / errors[-1]))
+            block = _leading(residual, max(NEGLIGIBLE_SHARE, DROPPED_ERROR * tol / errors[-1]))
             if self.rank + _blocks_to_go(errors, tol) * block.shape[1] > self._most:
                 raise SlowConvergence
             self._widen(block)
 
-    def _images_of(self, operator: Operator | None) -> _Images | None:
-        return None if operator is None else _Images(operator, len(self._basis.values), self._dtype)
+    def _images_of(self, operator: Operator | None) -> Images | None:
+        return None if operator is None else Images(operator, len(self._basis.values), self._dtype)
 
     def _galerkin(self, R: Array, system: System, kappa: Array) -> tuple[Array, Array]:
         """Return the solution in the span of the basis, and its residual."""
@@ -218,93 +207,12 @@ class Subspace:
         for _ in range(2):  # twice is enough for orthogonality to rounding
             inside = Q.T @ B
             B = _orthonormal(B - Q @ inside)
-            if np.abs(inside).max(initial=0.0) < OVERLAP:
+            if np.abs(inside).max(initial=0.0) < LARGE_OVERLAP:
                 break
         self._basis.append(B)
         for kept in self._kept:
             if kept is not None:
                 kept.widen(B, self._basis.taken)
-
-
-class _Columns:
-    """Columns of an array that grows without being copied each time."""
-
-    def __init__(self, width: int, dtype: Any) -> None:
-        self.values: Array = np.empty((width, 0), dtype=dtype, order="F")
-        self.count = 0
-
-    @property
-    def taken(self) -> Array:
-        return self.values[:, : self.count]
-
-    def append(self, B: Array) -> None:
-        count = self.count + B.shape[1]
-        if count > self.values.shape[1]:
-            grown = np.empty((len(B), max(count, 3 * self.count // 2)), self.values.dtype, order="F")
-            grown[:, : self.count] = self.taken
-            self.values = grown
-        self.values[:, self.count : count] = B
-        self.count = count
-
-    def turn(self, U: Array) -> None:
-        """Take combinations of the columns, no more than there are, in their place."""
-        turned = self.taken @ U
-        self.count = U.shape[1]
-        self.values[:, : self.count] = turned
-
-
-class _Images:
-    """What an operator M makes of a basis Q: MQ, and QᵀMQ in double precision."""
-
-    def __init__(self, operator: Operator, width: int, dtype: Any) -> None:
-        self._operator = operator
-        self._half: _Columns | None = None
-        self.columns = _Columns(width, dtype)
-        self.form: Array = np.empty((0, 0))
-
-    def forget(self) -> None:
-        self._half = None
-        self.columns.count = 0
-        self.form = np.empty((0, 0))
-
-    def turn(self, U: Array) -> None:
-        """Follow the basis when it is turned."""
-        for columns in (self.columns, self._half):
-            if columns is not None:
-                columns.turn(U)
-        self.form = U.T.astype(float) @ self.form @ U
-
-    def renew(self, operator: Halves, Q: Array) -> None:
-        """Take another second half."""
-        self._operator = operator
-        half = self._half
-        self.forget()
-        if half is None:
-            self.widen(Q, Q)
-        else:
-            self._half = half
-            self._add(operator.second(half.taken), Q)
-
-    def widen(self, B: Array, Q: Array) -> None:
-        """Take the image of B, the last columns of Q."""
-        if not isinstance(self._operator, Halves):
-            return self._add(self._operator(B), Q)
-        half = self._operator.first(B)
-        if self._half is None:
-            self._half = _Columns(len(half), half.dtype)
-        self._half.append(half)
-        self._add(self._operator.second(half), Q)
-
-    def _add(self, image: Array, Q: Array) -> None:
-        self.columns.append(image)
-        old, rank = len(self.form), Q.shape[1]
-        new = (Q.T @ image).astype(float)
-        form = np.empty((rank, rank))
-        form[:old, :old] = self.form
-        form[:, old:] = new
-        form[old:, :old] = new[:old].T
-        form[old:, old:] = (new[old:] + new[old:].T) / 2
-        self.form = form
 
 
 def _orthonormal(B: Array) -> Array:
@@ -320,8 +228,8 @@ def _leading(B: Array, left: float) -> Array:
     values, vectors = np.linalg.eigh((B.T @ B).astype(float))
     lengths = np.sqrt(np.cumsum(np.maximum(values, 0.0)))
     count = int((lengths > left * lengths[-1]).sum())
-    if count > GROUP:
-        count -= count % GROUP
+    if count > BLOCK_COLUMNS:
+        count -= count % BLOCK_COLUMNS
     directions = vectors[:, -count:] / np.sqrt(values[-count:])
     return np.asarray(B @ directions.astype(B.dtype))
 

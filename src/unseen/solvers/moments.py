@@ -11,7 +11,8 @@ import numpy as np
 
 from unseen.rows.passes import blocks, class_totals, gram, in_chunks, labelled_sums
 from unseen.solvers.cholesky import SINGLE, Solve, solver
-from unseen.solvers.krylov import TOLERANCE, Halves, SlowConvergence, Subspace, System
+from unseen.solvers.images import Halves
+from unseen.solvers.krylov import TOLERANCE, SlowConvergence, Subspace, System
 from unseen.typing import Array
 
 LEAST = SINGLE
