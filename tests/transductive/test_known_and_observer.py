@@ -261,9 +261,9 @@ def test_nothing_can_be_known_of_an_empty_pool():
 
 
 @pytest.mark.parametrize("model", REFUSERS, ids=name_of)
-def test_methods_that_cannot_learn_from_known_rows_say_which_can(model):
+def test_methods_that_cannot_learn_from_known_rows_say_so(model):
     model = clone(model).set_params(semantics=TOY.semantics)
-    message = rf"{type(model).__name__} cannot learn from known rows.*SelfPacedPrototypes.*TASTE"
+    message = rf"{type(model).__name__} cannot learn from known rows.*takes_known=True"
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y, known={0: CLASSES[0]})
     model.fit(X, Y, known={}, observer=lambda *_: None)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights
 from unseen.solvers.losses import structured_hinge
@@ -82,6 +83,14 @@ class SSE(ZeroShotClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Zhang and Saligrama",
+        "Zero-shot learning via semantic similarity embedding",
+        "ICCV",
+        2015,
+        table_name="SSE-ReLU",
+    )
 
     anchors_: Array
     weight_: Array
