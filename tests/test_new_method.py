@@ -92,7 +92,7 @@ def test_a_method_of_the_library_is_its_file_and_one_import(tmp_path):
     start.write_text(text, encoding="utf-8")
     check = (
         "import unseen, estimators; from unseen import LeastSquares, methods;"
-        "from unseen.persistence.registry import known_classes;"
+        "from unseen.persistence.class_keys import known_classes;"
         "names = [estimators.name_of(e) for e in estimators.ESTIMATORS];"
         "print(unseen.__file__, *methods.catalogue(), *names, sep='\\n');"
         "assert LeastSquares in known_classes().values()"

@@ -3,7 +3,7 @@
 What JSON has stands for itself: None, booleans, integers, finite floats, strings and lists. Anything
 else is an object with a ``"#"`` that says what it is: a tuple, a dictionary (as pairs, so that keys
 keep their type), an array, a record, an estimator. The last two are named by a key of
-:mod:`unseen.persistence.registry`; an estimator's state is its ``vars``.
+:mod:`unseen.persistence.class_keys`; an estimator's state is its ``vars``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from unseen.exceptions import ModelFileError
-from unseen.persistence.registry import is_record, known_classes, left_out
+from unseen.persistence.class_keys import current_key, is_record, known_classes, left_out
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
@@ -236,14 +236,14 @@ class Decoder:
 
     def _object(self, node: dict[str, Any], depth: int) -> Any:
         key = node["class"]
-        if not isinstance(key, str) or key not in self._known:
+        if not isinstance(key, str) or current_key(key) not in self._known:
             package, colon, method = str(key)[:80].partition(":")
             raise ValueError(
                 f"it needs the method {method!r} of the package {package!r}, which is not installed"
                 if colon
                 else f"it names the class {package!r}, which this version of unseen does not have"
             )
-        cls = self._known[key]
+        cls = self._known[current_key(key)]
         state = {name: self.decode(part, depth + 1) for name, part in node["state"].items()}
         if is_record(cls) or cls is ClassTable:
             return cls(**state)
