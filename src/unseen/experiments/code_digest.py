@@ -15,17 +15,25 @@ import unseen
 
 PACKAGE = Path(unseen.__file__).parent
 
-AROUND = ("cli", "serving", "labelling", "reporting", "features", "persistence")
+AROUND = ("cli", "serving", "labelling", "features", "persistence")
 """Packages that no fit and no measurement uses."""
 
-PAGES = tuple(
-    f"experiments/{name}.py"
-    for name in (
-        *("beside", "drawing", "figures", "formats", "html", "paper", "report", "results"),
-        *("significance", "summary", "tables"),
-    )
+PAGES = (
+    "experiments/paper.py",
+    "experiments/published_comparison.py",
+    "experiments/result_figures.py",
+    "experiments/result_page.py",
+    "experiments/result_tables.py",
+    "experiments/results.py",
+    "experiments/significance.py",
+    "experiments/summary.py",
+    "reporting/answer_picture.py",
+    "reporting/figures.py",
+    "reporting/html_page.py",
+    "reporting/table_exports.py",
+    "reporting/value_table.py",
 )
-"""Files that turn stored results into tables, figures and pages."""
+"""Files that turn stored results into tables, figures and pages. A cell stores thumbnails itself."""
 
 
 @cache
