@@ -83,6 +83,7 @@ class SSE(ZeroShotClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    _calibration_rows = 20  # a score costs more here than in other methods
     anchors_: Array
     weight_: Array
     atoms_: Array
