@@ -20,7 +20,7 @@ from unseen.rows.passes import class_sums, class_weights, in_chunks, summed
 from unseen.solvers.moments import Moments, ridge_path
 from unseen.solvers.structural import semantic_ridge
 from unseen.solvers.sums import Sums
-from unseen.statistics.evaluation import fit_temperature
+from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
 from unseen.typing import Array, Codes
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -112,17 +112,16 @@ def choose(
         own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
         for own, part in zip(hits, parts, strict=True)
     ]
-    accuracy = np.mean([np.nanmean(own, axis=0) for own in shares], axis=0)
-    # Rounded: among equals the first is taken, in whatever order the classes were summed.
-    best = int(np.round(accuracy, 9).argmax())
-    i, j = (int(v) for v in np.unravel_index(best, accuracy.shape))
+    accuracy = np.array([np.nanmean(own, axis=0) for own in shares])
+    best = first_best(accuracy.reshape(len(parts), -1))
+    i, j = (int(v) for v in np.unravel_index(best, accuracy.shape[1:]))
     temperatures = fold_temperatures(
         judged, table, [own[:, i] for own in left], [own[j] for own in right]
     )
     return Choice(
         C.at(i, 2 * total.scale),
         mu.at(j, semantic_scale(A)),
-        float(np.exp(np.mean(np.log(temperatures)))),
+        mean_temperature(temperatures),
         total,
     )
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 import numpy as np
 
-from unseen.inductive.bilinear import FEWEST_CLASSES
-from unseen.inductive.tuned import FOLDS, Setting, TunedClassifier
-from unseen.rows.labelled import Rows, class_folds
+from unseen.inductive._tuning import (
+    FOLDS,
+    Fold,
+    Setting,
+    TunedClassifier,
+    class_wise_folds,
+    search,
+)
+from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.statistics.attributes import (
     attribute_log_likelihood,
     log_prior,
@@ -17,7 +24,6 @@ from unseen.statistics.attributes import (
     signs,
     thresholds,
 )
-from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
 from unseen.typing import Array, Codes
 
 Groups = list[tuple[Array, Codes]]
@@ -69,44 +75,30 @@ class AttributeClassifier(TunedClassifier):
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
         """Choose by folds what is "auto", and calibrate on them even where nothing is."""
         by_hand = {name: self._number(name) for name in self._searched()}
-        if self._parameters()[0] is None or len(vectors) < FEWEST_CLASSES:
+        if self.semantics is None or len(vectors) < FEWEST_CLASSES:
             return self._fallback() | {n: v for n, v in by_hand.items() if v is not None}, None
         tries = {n: self._searched()[n] if v is None else (v,) for n, v in by_hand.items()}
         grid = [dict(zip(tries, values, strict=True)) for values in product(*tries.values())]
         learned, judged = self._tuning_rows(rows, held, len(vectors))
-        parts = class_folds(vectors, min(FOLDS, len(vectors) // 2))
-        truths = [judged.of_classes(part) for part in parts]
-        answers: list[list[Groups]] = [[] for _ in grid]
-        for part, truth in zip(parts, truths, strict=True):
-            others = np.setdiff1d(np.arange(len(vectors)), part)
-            prepared = self._prepare(learned.of_classes(others), vectors[others])
-            for answer, setting in zip(answers, grid, strict=True):
+        folds = class_wise_folds(judged, vectors, FOLDS)
+        answers: list[list[Groups]] = []
+        for fold in folds:
+            prepared = self._prepare(learned.of_classes(fold.others), vectors[fold.others])
+            answers.append([])
+            for setting in grid:
                 self._solve(prepared, setting)
-                answer.append(self._groups(truth.X, vectors[part]))
-        found = [self._judge(answer, truths, parts, vectors) for answer in answers]
-        best = int(np.argmax([accuracy for accuracy, *_ in found]))
-        _, temperature, self.slope_, self.offset_ = found[best]
-        return grid[best], temperature
-
-    def _judge(
-        self, answer: list[Groups], truths: list[Rows], parts: list[Codes], vectors: Array
-    ) -> tuple[float, float, Array, Array]:
-        """Calibrate the attributes of all folds together; return accuracy and temperature with it."""
+                answers[-1].append(self._groups(fold.rows.X, vectors[fold.held]))
         present = signs(vectors, self.threshold_)
-        raw = [_own(groups, truth.codes) for groups, truth in zip(answer, truths, strict=True)]
-        wanted = [present[part][t.codes] for part, t in zip(parts, truths, strict=True)]
-        weights = [t.weights for t in truths if t.weights is not None]
-        joined = np.concatenate(weights) if weights else None
-        slope, offset = platt(np.concatenate(raw), np.concatenate(wanted), joined)
-        accuracy, logs = [], []
-        for groups, truth, part in zip(answer, truths, parts, strict=True):
-            self.seen_signs_ = np.delete(present, part, axis=0)
-            scores = self._from_groups(groups, present[part], slope, offset)
-            hits = scores.argmax(axis=1) == truth.codes
-            found = per_class_accuracy(truth.codes, hits, len(part), truth.weights)
-            accuracy.append(np.nanmean(found))
-            logs.append(np.log(fit_temperature(scores, truth.codes, len(part), truth.weights)))
-        return float(np.mean(accuracy)), float(np.exp(np.mean(logs))), slope, offset
+        platts = [_calibrated(raw, folds, present) for raw in zip(*answers, strict=True)]
+
+        def scores(fold: Fold, answered: list[Groups]) -> Iterable[Array]:
+            self.seen_signs_ = present[fold.others]
+            for groups, (slope, offset) in zip(answered, platts, strict=True):
+                yield self._from_groups(groups, present[fold.held], slope, offset)
+
+        found = search(folds, map(scores, folds, answers))
+        self.slope_, self.offset_ = platts[found.best]
+        return grid[found.best], found.temperature
 
     def _from_groups(self, groups: Groups, present: Array, slope: Array, offset: Array) -> Array:
         scores = np.empty((len(groups[0][0]), len(present)), dtype=groups[0][0].dtype)
@@ -130,3 +122,12 @@ def _own(groups: Groups, codes: Codes) -> Array:
         mine = np.isin(codes, classes)
         own[mine] = raw[mine]
     return own
+
+
+def _calibrated(answers: Sequence[Groups], folds: list[Fold], present: Array) -> tuple[Array, Array]:
+    """Fit Platt's parameters on the attributes of all folds together."""
+    raw = [_own(groups, fold.rows.codes) for groups, fold in zip(answers, folds, strict=True)]
+    wanted = [present[fold.held][fold.rows.codes] for fold in folds]
+    weights = [fold.rows.weights for fold in folds if fold.rows.weights is not None]
+    joined = np.concatenate(weights) if weights else None
+    return platt(np.concatenate(raw), np.concatenate(wanted), joined)

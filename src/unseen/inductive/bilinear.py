@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from unseen.base import ZeroShotClassifier
-from unseen.inductive._bilinear_folds import C_GRID, MU_GRID, Choice, Path, choose, semantic_scale
-from unseen.rows.labelled import Rows
+from unseen.inductive._bilinear_folds import (
+    C_GRID,
+    MU_GRID,
+    Choice,
+    Path,
+    choose,
+    semantic_scale,
+)
+from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.rows.passes import in_chunks, mapped
 from unseen.solvers.row_space import row_space
 from unseen.solvers.sums import Sums
@@ -17,9 +24,6 @@ from unseen.typing import Array
 
 ONE_HOT_C = 1e-3
 """The scale-free C of an ordinary linear classifier (``semantics=None``)."""
-
-FEWEST_CLASSES = 4
-"""Seen classes below which nothing can be held out, and the middle of the grids is taken."""
 
 
 class BilinearClassifier(ZeroShotClassifier):

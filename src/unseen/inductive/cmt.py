@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
-from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.solvers.lbfgs import minimise
 from unseen.solvers.sums import Sums

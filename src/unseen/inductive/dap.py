@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
-from unseen.inductive.tuned import Setting
 from unseen.rows.labelled import Rows
 from unseen.solvers.sums import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import cdist
 
+from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
-from unseen.inductive.tuned import Setting
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
 from unseen.solvers.moments import Moments

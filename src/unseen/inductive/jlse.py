@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unseen.inductive.tuned import Setting, TunedClassifier
+from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.inductive._tuning import Setting
 from unseen.inductive.dap import DAP
-from unseen.inductive.tuned import Setting
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments
 from unseen.solvers.sums import Sums

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span, semantic_coordinates
-from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
 from unseen.solvers.lbfgs import minimise

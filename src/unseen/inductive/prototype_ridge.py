@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from unseen.base import ZeroShotClassifier
-from unseen.inductive.bilinear import FEWEST_CLASSES
-from unseen.rows.labelled import Rows, class_folds
+from unseen.inductive._tuning import Fold, class_wise_folds, search
+from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.rows.passes import class_sums, class_weights
-from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
 from unseen.statistics.prototype_map import (
     RIDGE_GRID,
     nearest_scores,
@@ -79,7 +76,7 @@ class PrototypeRidge(ZeroShotClassifier):
         sums = class_sums(X, codes, len(vectors), weights)
         counts = class_weights(codes, len(vectors), weights)
         ridge, temperature = self._number("lam"), None
-        one_hot = self._parameters()[0] is None
+        one_hot = self.semantics is None
         if ridge is not None:
             fitted = prototype_map(sums, counts, vectors, ridge, absolute=True)
         elif one_hot or len(vectors) < FEWEST_CLASSES:
@@ -106,17 +103,13 @@ class PrototypeRidge(ZeroShotClassifier):
 
 def _choose(judged: Rows, vectors: Array, sums: Array, counts: Array) -> tuple[float, float]:
     """Return the scale-free ridge and the temperature that class-wise folds choose."""
-    parts = class_folds(vectors, min(5, len(vectors) // 2))
-    accuracy = np.zeros((len(parts), len(RIDGE_GRID)))
-    logs = np.zeros_like(accuracy)
-    for f, part in enumerate(parts):
-        X, codes, weights = judged.of_classes(part)
-        kept = np.setdiff1d(np.arange(len(vectors)), part)
-        for i, ridge in enumerate(RIDGE_GRID):
-            fitted = prototype_map(sums[:, kept], counts[kept], vectors[kept], ridge)
-            scores = nearest_scores(X, fitted(vectors[part]))
-            hits = scores.argmax(axis=1) == codes
-            accuracy[f, i] = np.nanmean(per_class_accuracy(codes, hits, len(part), weights))
-            logs[f, i] = np.log(fit_temperature(scores, codes, len(part), weights))
-    best = int(np.round(accuracy.mean(axis=0), 9).argmax())  # among equals the first
-    return RIDGE_GRID[best], float(np.exp(logs[:, best].mean()))
+
+    def answers(fold: Fold) -> Iterable[Array]:
+        own = fold.others
+        for ridge in RIDGE_GRID:
+            fitted = prototype_map(sums[:, own], counts[own], vectors[own], ridge)
+            yield nearest_scores(fold.rows.X, fitted(vectors[fold.held]))
+
+    folds = class_wise_folds(judged, vectors, 5)
+    found = search(folds, map(answers, folds))
+    return RIDGE_GRID[found.best], found.temperature

@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
+from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
-from unseen.inductive.tuned import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.solvers.gradient_descent import descend, lipschitz

@@ -15,6 +15,9 @@ from unseen.rows.chunks import Chunks, Pass
 from unseen.rows.passes import blocks, class_totals, counts_by_chunk, kept, mapped, marked, taken
 from unseen.typing import Array, Codes
 
+FEWEST_CLASSES = 4
+"""Classes below which none can be held out."""
+
 KEY_COLUMNS = 256
 """Columns of a row that its key is made of, spread over all that it has."""
 

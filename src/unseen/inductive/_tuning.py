@@ -1,24 +1,84 @@
-"""Parameters that are "auto": chosen on class-wise folds out of a small search space."""
+"""The one search on class-wise folds, and classifiers that choose by it what is "auto".
+
+In a class-wise fold whole classes are held out, as the unseen classes will be. The setting with the
+highest mean per-class accuracy on them is taken; among equals the first.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.base import ZeroShotClassifier
-from unseen.inductive.bilinear import FEWEST_CLASSES
-from unseen.rows.labelled import Rows, class_folds
-from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
-from unseen.typing import Array
+from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
+from unseen.statistics.evaluation import (
+    first_best,
+    fit_temperature,
+    mean_temperature,
+    per_class_accuracy,
+)
+from unseen.typing import Array, Codes
 
 Setting = dict[str, float]
 
 FOLDS = 3
 TUNING_ROWS = 4000
 """Rows on which settings are compared: enough to rank them, and cheap."""
+
+
+class Fold(NamedTuple):
+    """Classes that are held out, the others, and the rows that judge."""
+
+    held: Codes
+    others: Codes
+    rows: Rows
+    """Rows of the held-out classes, coded by their place among them."""
+
+    def accuracy(self, scores: Array) -> float:
+        """Return the mean per-class accuracy of scores over the held-out classes."""
+        _, codes, weights = self.rows
+        hits = scores.argmax(axis=1) == codes
+        return float(np.nanmean(per_class_accuracy(codes, hits, len(self.held), weights)))
+
+    def temperature(self, scores: Array) -> float:
+        """Return the temperature of scores over the held-out classes."""
+        return fit_temperature(scores, self.rows.codes, len(self.held), self.rows.weights)
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    best: int
+    """The place of the best setting."""
+    temperature: float
+    """Of its scores on held-out classes: the geometric mean over folds."""
+
+
+def class_wise_folds(judged: Rows, vectors: Array, folds: int) -> list[Fold]:
+    """Deal the classes into folds; ``judged`` are the rows on which held-out classes are judged."""
+    everything, made = np.arange(len(vectors)), []
+    for held in class_folds(vectors, min(folds, len(vectors) // 2)):
+        made.append(Fold(held, np.setdiff1d(everything, held), judged.of_classes(held)))
+    return made
+
+
+def search(folds: Sequence[Fold], answers: Iterable[Iterable[Array]]) -> Found:
+    """Return the best setting.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+    answers : iterable
+        For each fold, the scores of its rows over its held-out classes under each setting in turn.
+    """
+    scores = [list(answered) for answered in answers]
+    pairs = list(zip(folds, scores, strict=True))
+    best = first_best(np.array([[fold.accuracy(S) for S in answered] for fold, answered in pairs]))
+    return Found(best, mean_temperature(fold.temperature(answered[best]) for fold, answered in pairs))
 
 
 class TunedClassifier(ZeroShotClassifier):
@@ -66,32 +126,21 @@ class TunedClassifier(ZeroShotClassifier):
         by_hand = {name: self._number(name) for name in self._searched()}
         fixed = {name: value for name, value in by_hand.items() if value is not None}
         free = {n: v for n, v in self._searched().items() if n not in fixed}
-        one_hot = self._parameters()[0] is None
+        one_hot = self.semantics is None
         if not free or one_hot or len(vectors) < FEWEST_CLASSES:
             return self._fallback() | fixed, None
         grid = [dict(zip(free, values, strict=True)) | fixed for values in product(*free.values())]
         learned, judged = self._tuning_rows(rows, held, len(vectors))
-        parts = class_folds(vectors, min(FOLDS, len(vectors) // 2))
-        accuracy = np.zeros((len(parts), len(grid)))
-        kept_scores: list[list[Array]] = []
-        truths = [judged.of_classes(part) for part in parts]
-        for f, part in enumerate(parts):
-            others = np.setdiff1d(np.arange(len(vectors)), part)
-            prepared = self._prepare(learned.of_classes(others), vectors[others])
-            X, codes, weights = truths[f]
-            kept_scores.append([])
-            for i, setting in enumerate(grid):
+
+        def answers(fold: Fold) -> Iterable[Array]:
+            prepared = self._prepare(learned.of_classes(fold.others), vectors[fold.others])
+            for setting in grid:
                 self._solve(prepared, setting)
-                scores = self._scores(X, vectors[part])
-                hits = scores.argmax(axis=1) == codes
-                accuracy[f, i] = np.nanmean(per_class_accuracy(codes, hits, len(part), weights))
-                kept_scores[-1].append(scores)
-        best = int(np.round(accuracy.mean(axis=0), 9).argmax())  # among equals the first
-        logs = [
-            np.log(fit_temperature(own[best], truth.codes, len(part), truth.weights))
-            for own, truth, part in zip(kept_scores, truths, parts, strict=True)
-        ]
-        return grid[best], float(np.exp(np.mean(logs)))
+                yield self._scores(fold.rows.X, vectors[fold.held])
+
+        folds = class_wise_folds(judged, vectors, FOLDS)
+        found = search(folds, map(answers, folds))
+        return grid[found.best], found.temperature
 
     def _tuning_rows(self, rows: Rows, held: Rows | None, classes: int) -> tuple[Rows, Rows]:
         """Return the rows to learn from, and those to judge by, in the folds."""
