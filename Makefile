@@ -9,12 +9,13 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test study bench-speed bench-scale bench-serving bench-generalise clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
 	@echo "make bench   every table and figure of the paper, in out/bench/report.html; minutes"
 	@echo "make test    lint, types, import directions, tests and doctests"
+	@echo "make golden  record anew what every estimator answers; after a change that is meant to change answers"
 	@echo "make bench-speed     fits, as ratios to one X.T @ X at the paper's AwA shape; about 2 GB"
 	@echo "make bench-scale     a Dask cluster of two processes beside memory; 5 GB of disk, 12 GB of memory"
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
@@ -53,6 +54,9 @@ test: setup
 	@echo "lint-imports: layers";  $(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 	@echo "pytest: tests, doctests, README, examples"
 	@$(BIN)/pytest -q -m "not slow"
+
+golden: setup
+	@$(BIN)/python tests/golden/record_golden.py
 
 study: setup
 	@$(BIN)/pytest -q -m slow

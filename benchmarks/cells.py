@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from functools import cache, lru_cache
@@ -15,15 +14,15 @@ from pools import STRANGERS, Task, make_task
 from settings import INDUCTIVE, accuracy_on_pool, fitted, method, start_and_end
 from threadpoolctl import threadpool_limits
 
-import unseen
+from unseen.experiments.code_digest import AROUND, PACKAGE, deciding_files, digest_of_files
 from unseen.metrics import per_class_accuracy
 
 COSINE = "cosine"
 #: The simple answers by the names of their columns.
 SIMPLE = {"cosine": COSINE, "ridge": "PrototypeRidge", "ASTE": "ASTE"}
 AS_IS = "as is"
-#: What a result does not depend on; everything else in the package is in the digest of the code.
-OTHER_CODE = ("cli", "serving", "labelling", "experiments", "reporting", "features", "persistence")
+#: The files of this suite that decide a result, beside the library's.
+OWN_CODE = ("cells", "draws", "pools", "settings")
 
 
 class Cell(NamedTuple):
@@ -51,13 +50,9 @@ class Result(NamedTuple):
 @cache
 def code_digest() -> str:
     """Return a digest of the library's code and of this suite's."""
-    package = Path(unseen.__file__).parent
-    files = [p for p in package.rglob("*.py") if p.relative_to(package).parts[0] not in OTHER_CODE]
-    own = [Path(__file__).with_name(f"{name}.py") for name in ("cells", "draws", "pools", "settings")]
-    digest = hashlib.sha256()
-    for file in [*sorted(files), *own]:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:12]
+    library = deciding_files(PACKAGE, (*AROUND, "experiments"))
+    suite = [Path(__file__).with_name(f"{name}.py") for name in OWN_CODE]
+    return digest_of_files(library, PACKAGE) + digest_of_files(suite, Path(__file__).parent)
 
 
 def key(cell: Cell, data_digest: str) -> str:

@@ -36,6 +36,8 @@ class ClassTable(Mapping[Hashable, Array]):
     3
     """
 
+    FILE_KEY = "class-table"
+
     def __init__(
         self,
         classes: Sequence[Hashable] | Array,

@@ -197,7 +197,7 @@ def test_two_methods_side_by_side(page, tmp_path):
 
 
 def test_by_keyboard_alone(page):
-    """Tab reaches everything, Enter presses it, Escape leaves the dialogue."""
+    """Tab reaches everything and stays in the dialogue, Enter presses, Escape leaves the dialogue."""
 
     def tab_to(selector, most=60):
         for _ in range(most):
@@ -206,18 +206,23 @@ def test_by_keyboard_alone(page):
                 return
         raise AssertionError(f"Tab does not reach {selector}")
 
+    def open_dialogue():
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Which class is it?").wait_for()
+        page.wait_for_function("document.activeElement.closest('.q-dialog') !== null")
+
     tab_to("button.q-btn")
     assert page.evaluate("document.activeElement.innerText") == "Learn"
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Labels (CSV)").wait_for()
     tab_to(".tile")
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Which class is it?").wait_for()
+    open_dialogue()
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
     tab_to(".tile")
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Which class is it?").wait_for()
+    open_dialogue()
+    tab_to("button.q-btn")
+    assert page.evaluate("document.activeElement.innerText") == "Close"
     tab_to(".choice")
     page.keyboard.press("Enter")
     page.locator(".chip").wait_for()

@@ -5,40 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import unseen
 from unseen.experiments import registry
+from unseen.experiments.code_digest import code_digest
 from unseen.experiments.specification import Experiment, Specification, derive_seed
-
-CODE = (
-    *(
-        "semantics.py",
-        "rows",
-        "solvers",
-        "statistics",
-        "base.py",
-        "inductive",
-        "transductive",
-        "fast.py",
-        "metrics.py",
-    ),
-    "experiments/execute.py",
-)
-"""Where the code lies that decides a result."""
-
-
-@cache
-def code_digest() -> str:
-    """Return a digest of the code that decides a result: a row of other code is another row."""
-    digest = hashlib.sha256()
-    package = Path(unseen.__file__).parent
-    for part in CODE:
-        for file in sorted(p for p in (package / part, *(package / part).glob("*.py")) if p.is_file()):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from typing import Any, Self
 
 import unseen
 from unseen.exceptions import DataError
+from unseen.experiments.code_digest import code_digest
 from unseen.experiments.execute import Outcome
-from unseen.experiments.plan import Cell, code_digest
+from unseen.experiments.plan import Cell
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),

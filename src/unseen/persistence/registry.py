@@ -1,7 +1,9 @@
-"""Which classes a model file may name.
+"""Which classes a model file may name, and by which key.
 
-A file names a class by a key of this table, such as ``inductive.eszsl.ESZSL``. The table is made from
-modules that are already imported; nothing is ever imported because a file says so.
+An estimator's key is the name of its class, such as ``ESZSL``. A record or transformer that is part of
+a fitted model has a class attribute ``FILE_KEY``; a class without one is not written. No key says
+where a class is defined, so that a class can move to another module. The table is made from modules
+that are already imported; nothing is ever imported because a file says so.
 """
 
 from __future__ import annotations
@@ -10,37 +12,44 @@ import sys
 from dataclasses import is_dataclass
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from unseen.semantics import ClassTable
+from unseen.base import ZeroShotClassifier
+from unseen.persistence.former_keys import FORMER_KEYS
 
 BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
 """Classes of scikit-learn whose whole state is parameters, numbers and arrays."""
-
-HOMES = ("base", "fast", "inductive", "rows", "semantics", "solvers", "statistics", "transductive")
-"""The modules and packages of this library whose classes may be part of a fitted model."""
 
 
 def known_classes() -> dict[str, Any]:
     """Return key -> class: our estimators, our records, and a few classes of scikit-learn.
 
-    >>> known_classes()["inductive.eszsl.ESZSL"]
+    >>> known_classes()["ESZSL"]
     <class 'unseen.inductive.eszsl.ESZSL'>
+    >>> known_classes()["class-table"]
+    <class 'unseen.semantics.ClassTable'>
     """
     known: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
-    for module in [m for name, m in sorted(sys.modules.items()) if _is_home(name)]:
-        for cls in vars(module).values():
-            if isinstance(cls, type) and cls.__module__ == module.__name__ and is_permitted(cls):
-                known[f"{module.__name__.removeprefix('unseen.')}.{cls.__qualname__}"] = cls
+    for module_name, module in sorted(sys.modules.items()):
+        if module_name.partition(".")[0] == "unseen":
+            classes = [value for value in vars(module).values() if isinstance(value, type)]
+            defined = [cls for cls in classes if cls.__module__ == module_name]
+            known |= {key: cls for cls in defined if (key := file_key(cls))}
     return known
 
 
-def is_permitted(cls: type) -> bool:
-    """Tell whether a class is of a kind that the encoding knows."""
-    return issubclass(cls, BaseEstimator) or is_record(cls) or cls is ClassTable
+def file_key(cls: type) -> str:
+    """Return the key of a class of this library, or an empty text if a file cannot hold it."""
+    if issubclass(cls, ZeroShotClassifier):
+        return cls.__name__
+    return str(vars(cls).get("FILE_KEY", ""))  # not inherited: a subclass is another class
+
+
+def current_key(key: str) -> str:
+    """Return the key of today for one that an older file has."""
+    return FORMER_KEYS.get(key, key)
 
 
 def is_record(cls: type) -> bool:
@@ -51,8 +60,3 @@ def is_record(cls: type) -> bool:
 def left_out(cls: type) -> tuple[str, ...]:
     """Name the attributes that are not written or read: a pipeline's cache folder holds pickles."""
     return ("memory",) if issubclass(cls, Pipeline) else ()
-
-
-def _is_home(name: str) -> bool:
-    library, _, rest = name.partition(".")
-    return library == "unseen" and rest.partition(".")[0] in HOMES

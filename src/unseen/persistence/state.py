@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from unseen.exceptions import ModelFileError
-from unseen.persistence.registry import is_record, known_classes, left_out
+from unseen.persistence.registry import current_key, is_record, known_classes, left_out
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
@@ -235,11 +235,11 @@ class Decoder:
 
     def _object(self, node: dict[str, Any], depth: int) -> Any:
         key = node["class"]
-        if not isinstance(key, str) or key not in self._known:
+        if not isinstance(key, str) or current_key(key) not in self._known:
             raise ValueError(
                 f"it names the class {str(key)[:80]!r}, which this version of unseen does not have"
             )
-        cls = self._known[key]
+        cls = self._known[current_key(key)]
         state = {name: self.decode(part, depth + 1) for name, part in node["state"].items()}
         if is_record(cls) or cls is ClassTable:
             return cls(**state)

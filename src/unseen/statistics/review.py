@@ -66,6 +66,8 @@ LEAST_ROWS = 20
 class Review:
     """What rehearsals say of a pool, one entry a rehearsal."""
 
+    FILE_KEY = "review"
+
     start: Array
     """Accuracy before the rounds, every class present."""
     gains: Array

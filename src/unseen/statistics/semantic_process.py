@@ -45,6 +45,8 @@ class ClassFeatures:
     space, the class vector as a row of features.
     """
 
+    FILE_KEY = "class-features"
+
     anchors: Array | None
     """The vectors of the seen classes, (K, q); None for the linear kernel."""
     width: float
@@ -68,6 +70,8 @@ class ClassFeatures:
 @dataclass(frozen=True)
 class PrototypeMap:
     """The map from semantics to features: φ(vectors) @ coefᵀ + intercept."""
+
+    FILE_KEY = "prototype-map"
 
     coef: Array
     intercept: Array

@@ -96,6 +96,8 @@ class Whitening:
 class Space:
     """The map x → (x − center) M, of rows that are scaled first."""
 
+    FILE_KEY = "space"
+
     scaling: Scaling
     center: Array
     matrix: Array | None

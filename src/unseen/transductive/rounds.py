@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 class Round:
     """One line of ``history_``."""
 
+    FILE_KEY = "round"
+
     round: int
     threshold: float
     """θ for the paper's rule; the share of each class for the others."""

@@ -89,6 +89,8 @@ class ThresholdSelection:
     this collapses. It is here to reproduce the paper.
     """
 
+    FILE_KEY = "threshold-selection"
+
     shares: tuple[float, ...] = SHARES
 
     def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
@@ -122,6 +124,8 @@ class BalancedSelection:
     by : "probability" or "margin"
         What confidence is: the probability of the label, or its distance from the runner-up.
     """
+
+    FILE_KEY = "balanced-selection"
 
     shares: tuple[float, ...] = SHARES
     prior: Any = "uniform"
@@ -182,6 +186,8 @@ class AgreementSelection:
     strategy : SelectionStrategy
         How to choose among the rows where both name the same class.
     """
+
+    FILE_KEY = "agreement-selection"
 
     partner: Any
     strategy: BalancedSelection = BalancedSelection()

@@ -45,6 +45,8 @@ from unseen.typing import Array
 class PrototypeRound(Round):
     """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
 
+    FILE_KEY = "prototype-round"
+
     objective: float = float("nan")
     """F/τ after the round, for its own scale of the tie and its own metric."""
     coverage: float = float("nan")

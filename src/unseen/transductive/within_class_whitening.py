@@ -50,6 +50,8 @@ class WithinClassWhitening(
            [ 0.71,  0.82]])
     """
 
+    FILE_KEY = "within-class-whitening"
+
     mean_: Array
     components_: Array
     shrinkage_: float

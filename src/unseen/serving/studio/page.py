@@ -369,8 +369,9 @@ class Desk:
             )
             told = "Your label" if row in self.corrections else f"{outcome.method} says"
             ui.label(f"{told}: {readable(now)} · {name}").classes("soft")
+            # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.
             buttons = "".join(
-                f'<button type="button" class="choice" data-pick="{k}" '
+                f'<button type="button" class="choice" tabindex="0" data-pick="{k}" '
                 f'aria-pressed="{str(outcome.classes[k] == now).lower()}">'
                 f"{escape(readable(outcome.classes[k]))}<small>{chances[k]:.0%}</small></button>"
                 for k in order[:CHOICES]

@@ -1,0 +1,78 @@
+"""Model files that were written before classes moved to other modules: they load and answer as then.
+
+``files/`` holds a file of every estimator of version 0.1.0 at a73d80d, when a file named classes by
+their modules, and in ``answers.json`` the labels and scores of a few rows. They are not written anew:
+a change that makes one of them unreadable makes the files of users unreadable.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unseen
+from unseen.persistence.files import to_bytes
+from unseen.persistence.former_keys import FORMER_KEYS
+from unseen.persistence.registry import BORROWED, file_key, known_classes
+
+FILES = Path(__file__).with_name("files")
+RECORD = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))
+NAMES = sorted(path.stem for path in FILES.glob("*.safetensors"))
+
+
+def keys_in(data: bytes) -> set[str]:
+    """Return the keys of all objects of a model file."""
+    length = int.from_bytes(data[:8], "little")
+    node = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])["model"]
+    keys, nodes = set(), [node]
+    while nodes:
+        part = nodes.pop()
+        nodes += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+        if isinstance(part, dict) and part.get("#") == "object":
+            keys.add(part["class"])
+    return keys
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_former_file_loads_and_answers_as_then(name: str) -> None:
+    model: Any = unseen.load(FILES / f"{name}.safetensors")
+    wanted = RECORD["answers"][name]
+    X = np.array(RECORD["rows"])
+    assert model.predict(X).tolist() == wanted["labels"]
+    scores = np.array(wanted["scores"])
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=0, atol=1e-6 * np.ptp(scores))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_former_file_is_written_with_keys_that_name_no_module(name: str, tmp_path: Path) -> None:
+    data = (FILES / f"{name}.safetensors").read_bytes()
+    model = unseen.load(FILES / f"{name}.safetensors")
+    keys = keys_in(to_bytes(model))
+    assert keys == {FORMER_KEYS.get(key, key) for key in keys_in(data)}
+    assert all("." not in key for key in keys if key not in {f"sklearn.{c.__name__}" for c in BORROWED})
+    (tmp_path / "model").write_bytes(to_bytes(model))
+    X = np.array(RECORD["rows"])
+    again = unseen.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_a_file_of_every_class_that_had_a_key_then_is_kept() -> None:
+    named = set().union(*(keys_in((FILES / f"{n}.safetensors").read_bytes()) for n in NAMES))
+    assert set(FORMER_KEYS) <= named
+    assert set(FORMER_KEYS.values()) <= set(known_classes())
+    assert set(NAMES) == set(RECORD["answers"])
+
+
+def test_no_two_classes_have_one_key() -> None:
+    modules = [m for name, m in sys.modules.items() if name.partition(".")[0] == "unseen"]
+    classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
+    ours = [c for c in classes if c.__module__.partition(".")[0] == "unseen" and file_key(c)]
+    repeated = [key for key, count in Counter(map(file_key, ours)).items() if count > 1]
+    assert repeated == []
+    assert set(ours) == set(known_classes().values()) - set(BORROWED)
