@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from draws import cosine, draw, load, shares_space
 from pools import STRANGERS, Task, make_task
-from settings import INDUCTIVE, accuracy_on_pool, fitted, method, start_and_end
+from settings import GROUPS, accuracy_on_pool, fitted, method, start_and_end
 from threadpoolctl import threadpool_limits
 
 from unseen.experiments.code_digest import AROUND, PACKAGE, deciding_files, digest_of_files
@@ -79,7 +79,7 @@ def accuracies(cell: Cell, folder: Path) -> tuple[float | None, float | None]:
     if cell.method == COSINE:
         answer = cosine_accuracy(task)
         return answer, answer
-    if cell.method in INDUCTIVE and cell.pool != STRANGERS and cell.variant == AS_IS:
+    if cell.method in GROUPS["inductive"] and cell.pool != STRANGERS and cell.variant == AS_IS:
         seed = 0 if cell.method in SIMPLE.values() else cell.seed  # these draw nothing at random
         model = inductive(cell._replace(pool="full", seed=seed), folder)
         answer = accuracy_on_pool(model, task)

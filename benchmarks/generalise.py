@@ -54,10 +54,7 @@ def columns(asked: Iterable[str], given: dict[str, Any]) -> tuple[list[Column], 
     simple = [Column(title, name) for title, name in SIMPLE.items()]
     methods, unused = [], set(given)
     for name in dict.fromkeys(named_methods(asked)):
-        try:
-            known = method(name, None, 0).get_params()
-        except AttributeError:
-            raise DataError(f"unseen has no method {name!r}.") from None
+        known = method(name, None, 0).get_params()
         own = {parameter: value for parameter, value in given.items() if parameter in known}
         unused -= set(own)
         if not own and name in SIMPLE.values():

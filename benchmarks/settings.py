@@ -13,6 +13,7 @@ import numpy as np
 from pools import Task
 
 import unseen
+from unseen import methods
 from unseen.datasets import ZeroShotDataset, load_letters_to_digits, load_xlsa17
 from unseen.metrics import per_class_accuracy
 
@@ -25,22 +26,19 @@ DATASETS: dict[str, Callable[[Path], ZeroShotDataset]] = {
     "awa1-ss": lambda folder: load_xlsa17(folder / "xlsa17" / "AWA1", split="SS"),
     "awa1-ps": lambda folder: load_xlsa17(folder / "xlsa17" / "AWA1"),
 }
-INDUCTIVE = unseen.inductive.__all__
-TRANSDUCTIVE = (
-    *("TMVHLP", "UDA", "SMS", "SemiSupervisedClustering", "BiDiLEL", "RKT", "MaxMarginSSL", "WDVSc"),
-    *("PrototypePropagation", "TASTE", "SelfPacedPrototypes"),
-)
-GROUPS = {"inductive": INDUCTIVE, "transductive": TRANSDUCTIVE}
+GROUPS = {
+    "inductive": methods.select(transductive=False, fast=False),
+    "transductive": methods.select(transductive=True, fast=False),
+}
+SELF_PACED = "SelfPaced-"
+"""Before the name of an inductive method: the self-paced strategy around it."""
 
 
 def method(name: str, semantics: Any, seed: int) -> Any:
     """Build "ASTE", "Fast-TASTE", "SelfPaced-ESZSL" … with nothing but semantics."""
-    outer, _, inner = name.partition("-")
-    if inner:
-        wrapper = unseen.FastTraining if outer == "Fast" else unseen.SelfPaced
-        return wrapper(method(inner, semantics, seed))
-    model = getattr(unseen, name)(semantics)
-    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+    if name.startswith(SELF_PACED):
+        return unseen.SelfPaced(method(name.removeprefix(SELF_PACED), semantics, seed))
+    return methods.find(name).build(semantics, random_state=seed)
 
 
 def named_methods(asked: Iterable[str]) -> list[str]:

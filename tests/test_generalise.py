@@ -221,7 +221,7 @@ def test_messages(suite, write):
     from unseen.exceptions import DataError
 
     path = write(arrays())
-    with pytest.raises(DataError, match="has no method 'Nothing'"):
+    with pytest.raises(DataError, match="no method 'Nothing'"):
         suite("--datasets", path, "--methods", "Nothing")
     with pytest.raises(DataError, match="None of the methods has a parameter depth"):
         suite("--datasets", path, "--methods", "ESZSL", "--set", "depth=3")

@@ -10,8 +10,9 @@ import pytest
 import typer
 
 import unseen
-from unseen.base import ZeroShotClassifier
+from unseen import TransductiveClassifier, ZeroShotClassifier
 from unseen.cli import app
+from unseen.methods import find, select
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -64,14 +65,25 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_estimator_is_in_the_table_and_in_the_guide():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_method_has_its_section_in_the_guide():
     guide = (ROOT / "docs/guide/estimators.md").read_text(encoding="utf-8")
-    for name in unseen.__all__:
-        thing = getattr(unseen, name)
-        if isinstance(thing, type) and issubclass(thing, ZeroShotClassifier):
-            assert f"`{name}" in readme, name
-            assert re.search(rf"^## .*{name}", guide, re.M), name
+    own = [name for name in select(fast=False) if find(name).package == "unseen"]
+    for name in (*own, "SelfPaced", "FastTraining"):
+        assert re.search(rf"^## .*{name}", guide, re.M), name
+
+
+def test_the_table_of_estimators_names_what_there_is():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## The estimators")[2].partition("\n\n`unseen bench --list`")[0]
+    rows = [line.strip("| ").split("|") for line in table.strip().splitlines()[2:]]
+    assert {len(row) for row in rows} <= {2, 3}, "an estimator, its idea, whether it uses the pool"
+    named = {name for row in rows for name in re.findall(r"`(\w+)", row[0])}
+    assert len(named) > 25
+    for name in named:
+        assert issubclass(getattr(unseen, name), ZeroShotClassifier)
+        pool = issubclass(getattr(unseen, name), TransductiveClassifier)
+        if pool:
+            assert f"`{name}" in "".join(row[0] for row in rows if row[-1].strip() == "yes"), name
 
 
 def test_commands_exist():
@@ -79,6 +91,19 @@ def test_commands_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in re.findall(r"^make (\S+)", readme, re.M):
         assert re.search(rf"^{command}:", makefile, re.M), command
+
+
+def test_the_hooks_before_a_commit_are_the_checks_of_make_test():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    code = re.search(r"^CODE := (.*)$", makefile, re.M).group(1)
+    asked = makefile.replace("$(CODE)", code).replace("$(BIN)", ".venv/bin")
+    entries = re.findall(r"entry: (.*)$", hooks, re.M)
+    assert [entry.split()[0].rpartition("/")[2] for entry in entries] == [
+        *("ruff", "ruff", "mypy", "lint-imports")
+    ]
+    assert all(entry in asked for entry in entries)
+    assert "http" not in hooks
 
 
 def test_options_of_printed_commands_exist():

@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from estimators import ESTIMATORS, name_of
+from unseen.transductive import TransductiveClassifier
 
 STOCHASTIC = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -25,10 +26,6 @@ NEIGHBOURS = {
         "a row that is repeated is its own nearest neighbour in the graph of its class"
     ),
 }
-TRANSDUCTIVE = (
-    *("TASTE", "SelfPaced", "WDVSc", "PrototypePropagation", "BiDiLEL", "UDA", "SMS", "TMVHLP"),
-    *("SemiSupervisedClustering", "RKT", "MaxMarginSSL"),
-)
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
@@ -39,7 +36,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         reasons |= STOCHASTIC
     if name == "BiDiLEL":
         reasons |= NEIGHBOURS
-    if any(own in name for own in TRANSDUCTIVE):
+    inner = getattr(estimator, "estimator", None)
+    if isinstance(estimator, TransductiveClassifier) or isinstance(inner, TransductiveClassifier):
         reasons |= SEMI_SUPERVISED
     return reasons
 

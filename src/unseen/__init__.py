@@ -1,84 +1,29 @@
 """unseen: recognise classes that nobody has labelled."""
 
+from unseen import inductive, transductive
+from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning, DataError, ModelFileError
 from unseen.fast import FastTraining
-from unseen.inductive import (
-    ALE,
-    ASTE,
-    CMT,
-    DAP,
-    ESZSL,
-    HAT,
-    IAP,
-    JLSE,
-    KDICA,
-    SAE,
-    SJE,
-    SSE,
-    DeViSE,
-    LatEm,
-    MetricZSL,
-    PrototypeRidge,
-    SynC,
-)
+from unseen.inductive import *  # noqa: F403 - what the packages of methods export is public here too
 from unseen.persistence import add_classes_to_onnx, export_onnx, load
 from unseen.scale import open_rows
 from unseen.semantics import ClassTable
-from unseen.transductive import (
-    RKT,
-    SMS,
-    TASTE,
-    TMVHLP,
-    UDA,
-    BiDiLEL,
-    MaxMarginSSL,
-    PrototypePropagation,
-    SelfPaced,
-    SelfPacedPrototypes,
-    SemiSupervisedClustering,
-    WDVSc,
-    WithinClassWhitening,
-)
+from unseen.transductive import *  # noqa: F403
 
 __all__ = [
-    "ALE",
-    "ASTE",
-    "CMT",
-    "DAP",
-    "ESZSL",
-    "HAT",
-    "IAP",
-    "JLSE",
-    "KDICA",
-    "RKT",
-    "SAE",
-    "SJE",
-    "SMS",
-    "SSE",
-    "TASTE",
-    "TMVHLP",
-    "UDA",
     "AdaptationWarning",
-    "BiDiLEL",
+    "Citation",
     "ClassTable",
     "DataError",
-    "DeViSE",
     "FastTraining",
-    "LatEm",
-    "MaxMarginSSL",
-    "MetricZSL",
     "ModelFileError",
-    "PrototypePropagation",
-    "PrototypeRidge",
-    "SelfPaced",
-    "SelfPacedPrototypes",
-    "SemiSupervisedClustering",
-    "SynC",
-    "WDVSc",
-    "WithinClassWhitening",
+    "ZeroShotClassifier",
     "add_classes_to_onnx",
     "export_onnx",
     "load",
     "open_rows",
 ]
+__all__ += inductive.__all__
+__all__ += transductive.__all__
 __version__ = "0.1.0"

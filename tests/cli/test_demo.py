@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import unseen.cli
 from unseen.cli import app, main
-from unseen.cli.demo import measure, methods
+from unseen.cli.demo import measure, shown_methods
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.safety import atomic_file
 from unseen.exceptions import DataError
@@ -108,9 +108,8 @@ def test_numbers_that_the_issue_asks_for(shown):
 
 
 def test_json_goes_to_stdout(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        unseen.cli.demo, "methods", lambda *given: [m for m in methods(*given) if m.name == "SJE"]
-    )
+    only = [m for m in shown_methods() if m.name == "SJE"]
+    monkeypatch.setattr(unseen.cli.demo, "shown_methods", lambda: only)
     result = run("demo", "--json", "--out", tmp_path / "x")
     assert [r["method"] for r in json.loads(result.stdout)["results"]] == ["SJE"]
 
@@ -125,18 +124,15 @@ def test_every_method_is_asked_from_the_same_start():
         test_seen=[5, 6],
         test_unseen=[3, 7],
     )
-    for method in (m for m in methods(semantics, 0) if "TASTE" in m.name):
+    for method in (m for m in shown_methods() if m.plain_name == "TASTE"):
         model, result = measure(method, data)
-        assert method.estimator.get_params()["candidates"] in ("unseen", None)
-        assert not hasattr(method.estimator, "seen_classes_")
         assert set(model.transduction_[len(data.train) :]) == {"c"}  # the pool was asked for unseen
         assert result.unseen_among_unseen == 1.0
 
 
 def test_the_seed_reaches_what_draws_at_random():
-    semantics = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
-    seeds = [m.estimator.get_params().get("random_state") for m in methods(semantics, 5)]
-    assert 5 in seeds
+    seeds = [m.build(random_state=5).get_params() for m in shown_methods() if m.plain_name == "SJE"]
+    assert [s.get("random_state", s.get("estimator__random_state")) for s in seeds] == [5, 5]
 
 
 def test_help_and_version(run):
@@ -173,7 +169,8 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.delenv("UNSEEN_DEBUG", raising=False)
     monkeypatch.setattr(sys, "argv", ["unseen", "demo", "--out", str(tmp_path / "file")])
-    monkeypatch.setattr(unseen.cli.demo, "methods", lambda *given: methods(*given)[4:5])
+    only = shown_methods()[4:5]
+    monkeypatch.setattr(unseen.cli.demo, "shown_methods", lambda: only)
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2

@@ -12,7 +12,6 @@ from pictures import COLOURS, NOBODY_LABELLED, Colours, picture, write_attribute
 from unseen import DataError
 from unseen.features import FeatureStore
 from unseen.labelling import (
-    FLAGSHIP,
     fit,
     from_names,
     gather,
@@ -119,7 +118,7 @@ def test_features_are_kept_for_the_next_time(folder, tmp_path):
     task = prepare(folder / "seen", unlabelled=folder / "new", classes=folder / "classes.csv")
     with FeatureStore(tmp_path) as store:
         assert fit(task, Colours(), store, "ESZSL").computed == 66
-        assert fit(task, Colours(), store, FLAGSHIP).reused == 66
+        assert fit(task, Colours(), store).reused == 66
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import safetensors
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -181,7 +181,7 @@ class Own(ESZSL):
 
 def test_what_a_file_cannot_hold_is_named(toy: Toy, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    with pytest.raises(ModelFileError, match=r"The model: is of the type .*Own.*no class of your own"):
+    with pytest.raises(ModelFileError, match=r"The model: is of the type .*Own.*no other class"):
         fitted(Own(), toy).save(path)
     with pytest.raises(ModelFileError, match=r"estimator: is of the type .*Own"):
         fitted(SelfPaced(Own()), toy).save(path)
@@ -217,7 +217,7 @@ def test_every_public_estimator_can_be_saved() -> None:
     known = set(known_classes().values())
     for name in unseen.__all__:
         thing = getattr(unseen, name)
-        if isinstance(thing, type) and not issubclass(thing, BaseException | Warning):
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator):
             assert thing in known, name
 
 

@@ -15,10 +15,10 @@ from unseen.exceptions import DataError
 from unseen.semantics import ClassTable
 from unseen.serving.studio import drawn
 from unseen.serving.studio.learning import (
-    OFFERED,
     Snapshot,
     compare,
     learn,
+    offered,
     write_labels,
     write_model,
     write_page,
@@ -48,7 +48,7 @@ def material(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@pytest.mark.parametrize("name", offered())
 def test_every_method_learns_and_continues_from_corrections(material, name):
     rounds = []
     first = learn(material, name, on_round=lambda snapshot, classes: rounds.append(snapshot))
@@ -72,7 +72,7 @@ def test_every_method_learns_and_continues_from_corrections(material, name):
 def test_no_label_of_the_pool_reaches_a_fit(material):
     """The truth may say anything: labels do not change."""
     lies = Material(**{**vars(material), "truth": material.truth[::-1]})
-    for name in OFFERED[:2]:
+    for name in offered()[:2]:
         one, other = learn(material, name), learn(lies, name)
         np.testing.assert_array_equal(one.result.probabilities, other.result.probabilities)
 

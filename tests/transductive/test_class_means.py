@@ -8,8 +8,8 @@ from sklearn.base import clone
 from estimators import ESTIMATORS, name_of
 from toys import make_toy
 from unseen import FastTraining, SelfPaced
-from unseen.experiments.registry import METHODS
-from unseen.transductive._pool import TransductiveClassifier
+from unseen.methods import find, select
+from unseen.transductive import TransductiveClassifier
 
 TOY = make_toy()
 X, Y = TOY.transductive()
@@ -25,8 +25,8 @@ def test_fast_training_refuses_methods_that_would_ignore_class_means(model):
             outer.fit(X, Y)
 
 
-def test_the_registry_offers_fast_forms_of_methods_that_take_class_means():
-    fast = {name.removeprefix("Fast-") for name in METHODS if name.startswith("Fast-")}
-    plain = {name: m.build for name, m in METHODS.items() if not name.startswith("Fast-")}
-    assert fast == {name for name, build in plain.items() if build.takes_class_means}
-    assert {n for n in fast if METHODS[n].transductive} == {"TASTE"}
+def test_methods_that_take_class_means_have_a_fast_form():
+    able = select(takes_class_means=True)
+    assert [find(name).plain_name for name in select(fast=True)] == able
+    assert all(find(name).estimator.takes_class_means for name in able)
+    assert select(fast=True, transductive=True) == ["Fast-TASTE"]

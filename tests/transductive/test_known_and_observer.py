@@ -257,7 +257,7 @@ def test_nothing_can_be_known_of_an_empty_pool():
 
 
 @pytest.mark.parametrize("model", REFUSERS, ids=name_of)
-def test_methods_that_cannot_learn_from_known_rows_say_which_can(model):
+def test_methods_that_cannot_learn_from_known_rows_say_so(model):
     model = clone(model).set_params(semantics=TOY.semantics)
     message = rf"{type(model).__name__} cannot learn from known rows.*select\(takes_known=True\) lists"
     with pytest.raises(ValueError, match=message):

@@ -17,6 +17,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from unseen.exceptions import DataError
+from unseen.methods import catalogue
 
 STORE = "results.sqlite"
 
@@ -42,6 +43,9 @@ def bench(
     data: Annotated[Path | None, typer.Option(help=DATA_HELP)] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run cells again that failed before.")] = False,
     cell: Annotated[str, typer.Option(help="Run one stored cell again, by its row's key.")] = "",
+    show_methods: Annotated[
+        bool, typer.Option("--list", help="Run nothing; list the methods that can be named.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
 ) -> None:
     """Run a specification: data sets × methods × trials × protocol. The same command resumes.
@@ -50,6 +54,9 @@ def bench(
     """
     from unseen.experiments import Store, make_plan, run, write_report
 
+    if show_methods:
+        _list_methods(as_json)
+        return
     if cell:
         _again(out, cell, data)
         return
@@ -87,6 +94,28 @@ def report(
     typer.echo(f"wrote {written[0]} and {len(written) - 1} files in tables/ and figures/")
 
 
+def _list_methods(as_json: bool) -> None:
+    methods = catalogue().values()
+    if as_json:
+        listed = [
+            {
+                "name": method.name,
+                "transductive": method.transductive,
+                "fast": method.fast,
+                "citation": None if method.citation is None else str(method.citation),
+                "package": method.package,
+            }
+            for method in methods
+        ]
+        typer.echo(json.dumps({"command": "unseen bench --list", "methods": listed}, indent=1))
+        return
+    for method in methods:
+        kind = "transductive" if method.transductive else "inductive"
+        source = "" if method.fast or method.citation is None else str(method.citation)
+        package = "" if method.package == "unseen" else f"[{method.package}]"
+        typer.echo(" ".join((f"{method.name:<28}{kind:<14}", source, package)).rstrip())
+
+
 def _told(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dict[str, Any]:
     return {
         "command": "unseen bench",
@@ -94,7 +123,6 @@ def _told(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dic
         "cells": len(plan.cells),
         "run_now": progress.done,
         "failed": sum(r.status == "failed" for r in rows),
-        "left_out": plan.left_out,
         "seconds": round(time.monotonic() - progress.started, 1),
         "report": str(written[0]),
         "files": [str(path) for path in written],

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,23 +16,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import unseen
-from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPacedPrototypes
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.safety import atomic_file
+from unseen.methods import DEFAULT, Method, fast_form, find
 from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
 
-
-@dataclass(frozen=True)
-class Method:
-    """A row of the table, before it is run."""
-
-    name: str
-    estimator: Any
-    transductive: bool
+SHOWN = ("PrototypeRidge", "ESZSL", "SJE", "ASTE", "TASTE")
+"""The paper's own methods, shown with their fast forms."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +54,16 @@ def demo(
     from unseen.datasets import load_letters_to_digits
 
     data = load_letters_to_digits()
-    todo = methods(data.semantics, seed)
+    todo = shown_methods()
     results, shown = [], None
     with _progress() as bar:
         task = bar.add_task("", total=len(todo))
         for method in todo:
             bar.update(task, description=method.name)
-            model, result = measure(method, data)
+            model, result = measure(method, data, seed)
             bar.update(task, advance=1)
             results.append(result)
-            if not isinstance(model, FastTraining):  # the picture shows the last of these
+            if not method.fast:  # the picture shows the last of these
                 shown = method.name, model
     report = _report(data, results, seed)
     paths = _write(out, report, results)
@@ -87,26 +81,15 @@ def demo(
     console.print("\nwrote " + ", ".join(str(path) for path in paths), soft_wrap=True, highlight=False)
 
 
-def methods(semantics: object, seed: int) -> list[Method]:
-    """Return the five methods, each followed by its Fast- form, and the flagship last."""
-    plain = [
-        Method("PrototypeRidge", PrototypeRidge(semantics), False),
-        Method("ESZSL", ESZSL(semantics), False),
-        Method("SJE", SJE(semantics, random_state=seed), False),
-        Method("ASTE", ASTE(semantics), False),
-        Method("TASTE", TASTE(semantics), True),
-    ]
-    rows = []
-    for method in plain:
-        fast = FastTraining(method.estimator)
-        rows += [method, Method(f"Fast-{method.name}", fast, method.transductive)]
-    rows.append(Method("SelfPacedPrototypes", SelfPacedPrototypes(semantics), True))
-    return rows
+def shown_methods() -> list[Method]:
+    """Return the paper's methods, each followed by its fast form, and the default method last."""
+    pairs = [[name, fast_form(name)] for name in SHOWN]
+    return [find(name) for name in (*chain.from_iterable(pairs), DEFAULT) if name is not None]
 
 
-def measure(method: Method, data: ZeroShotDataset) -> tuple[Any, Result]:
-    """Fit a clone and measure it; only ``fit`` is timed."""
-    model = clone(method.estimator)
+def measure(method: Method, data: ZeroShotDataset, seed: int = 0) -> tuple[Any, Result]:
+    """Fit a method and measure it; only ``fit`` is timed."""
+    model = method.build(data.semantics, random_state=seed)
     X, y = data.transductive() if method.transductive else (data.X[data.train], data.y[data.train])
     test = np.concatenate([data.test_seen, data.test_unseen])
     # One thread: these matrices are so small that more threads only wait for each other.
@@ -159,7 +142,7 @@ def _table(data: ZeroShotDataset, results: list[Result]) -> Table:
             else f"{100 * getattr(r, n):.1f}"
             for n in names
         ]
-        last_of_pair = place + 1 < len(results) and not results[place + 1].method.startswith("Fast-")
+        last_of_pair = place + 1 < len(results) and not find(results[place + 1].method).fast
         table.add_row(
             r.method + (" *" if r.transductive else ""),
             *cells,

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from unseen.cli import rows, shown
 from unseen.exceptions import DataError
+from unseen.methods import DEFAULT
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
 
@@ -22,7 +23,7 @@ def fit(
     words: shown.Words = "",
     word_weight: shown.WordWeight = 0.5,
     candidates: shown.Candidates = "",
-    method: shown.Method = "SelfPacedPrototypes",
+    method: shown.Method = DEFAULT,
     backbone: shown.BackboneName = "efficientnet-lite0",
     weights: shown.Weights = None,
     cache: shown.Cache = None,

@@ -12,6 +12,7 @@ from rich.console import Console
 from unseen.cli import shown
 from unseen.datasets.safety import atomic_file
 from unseen.exceptions import DataError
+from unseen.methods import DEFAULT
 
 
 def label(
@@ -33,7 +34,7 @@ def label(
             show_default=False,
         ),
     ] = "",
-    method: shown.Method = "SelfPacedPrototypes",
+    method: shown.Method = DEFAULT,
     backbone: shown.BackboneName = "efficientnet-lite0",
     weights: shown.Weights = None,
     cache: shown.Cache = None,

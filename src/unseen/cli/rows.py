@@ -47,11 +47,11 @@ def refuse(scheduler: str, path: Path, labels: Path | None = None) -> None:
 
 def check_method(name: str, path: Path) -> None:
     """Refuse a method that cannot learn from rows in chunks."""
-    from unseen.experiments.registry import METHODS, method
+    from unseen import methods
 
-    if method(name).build(None)._takes_chunks():
+    if methods.find(name).takes_chunks:
         return
-    able = [n for n, other in METHODS.items() if other.build(None)._takes_chunks()]
+    able = methods.select(takes_chunks=True)
     raise DataError(
         f"{path}: is read in chunks, and {name} needs all rows in memory. Take --method with one of "
         f"{', '.join(sorted(able))}; or, in Python, fit {name} on an array."
@@ -73,7 +73,7 @@ def fit_rows(
     """Learn from features that need not fit in memory; write the model."""
     from unseen import labelling
     from unseen.base import bare
-    from unseen.experiments.registry import configured
+    from unseen.methods import find
     from unseen.persistence import save
 
     if labels is None or classes is None:
@@ -85,12 +85,11 @@ def fit_rows(
         y = _opened(labels, column=column if _is_parquet(labels) else None)
         names = [_like(y.dtype, str(name), classes) for name in table.classes.tolist()]
         semantics = dict(zip(names, table.vectors, strict=True))
-        model = configured(method, semantics, 0 if seed is None else seed)
-        if candidates:
-            wanted: Any = candidates
-            if candidates not in ("unseen", "seen", "all"):
-                wanted = [_like(y.dtype, n.strip(), classes) for n in candidates.split(",")]
-            model.set_params(candidates=wanted)
+        wanted: Any = candidates or None
+        if candidates not in ("", "unseen", "seen", "all"):
+            wanted = [_like(y.dtype, n.strip(), classes) for n in candidates.split(",")]
+        random_state = 0 if seed is None else seed
+        model = find(method).build(semantics, candidates=wanted, random_state=random_state)
         model.fit(X, y)
         save(bare(model), out)  # without a label for every row: predict gives them
     told = {

@@ -19,7 +19,7 @@ def beside_paper(results: Results, table: str) -> Table:
     """Return every published number of a table, with ours on each data set of that name beside it."""
     columns = ("Method", "Published", "Ours", "Difference", "Comparable?", "Paper's data", "Our data",
                "Paper's features", "Our features")  # fmt: skip
-    ours = {registry.METHODS[m].paper: m for m in results.methods()}
+    ours = {registry.method(m).table_name: m for m in results.methods()}
     together, alone = [], []
     for line in paper.accuracies(table):
         spread = "" if line.deviation is None else f" ± {line.deviation:g}"

@@ -60,7 +60,7 @@ def draw(figure: Figure) -> str:
 
 
 def _curves(axes: Any, figure: Figure) -> None:
-    owners = [line.label.removeprefix("Fast-") for line in figure.lines]
+    owners = [line.fast_form_of or line.label for line in figure.lines]
     order = list(dict.fromkeys(owners))
     for line, owner in zip(figure.lines, owners, strict=True):
         turn, place = divmod(order.index(owner), len(COLOURS))
@@ -72,7 +72,7 @@ def _curves(axes: Any, figure: Figure) -> None:
             yerr=spread,
             color=colour,
             label=line.label,
-            linestyle="--" if line.dashed or line.label.startswith("Fast-") else "-",
+            linestyle="--" if line.dashed or line.fast_form_of else "-",
             marker=None if line.dashed else MARKERS[turn % len(MARKERS)],
             markersize=4,
             linewidth=1.2 if line.dashed else 1.8,

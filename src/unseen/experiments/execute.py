@@ -86,11 +86,8 @@ def _share(labels: Array, rows: Array, share: float) -> Array:
 
 
 def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
-    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C)
     candidates = "all" if cell.setting == "gzsl" else "unseen"
-    model.set_params(candidates=candidates)
-    if isinstance(model, FastTraining):
-        model.set_params(estimator__candidates=candidates)
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates)
     if cell.prior == "default":
         return model
     pool = data.test_unseen
@@ -164,7 +161,7 @@ def _metrics(
 
 def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, float]:
     """Return ε and ε̄ of Eq. (26) and (27) for models that regress on one-hot labels."""
-    if cell.method.removeprefix("Fast-") not in ("ESZSL", "ASTE", "TASTE"):
+    if registry.method(cell.method).plain_name not in registry.ONE_HOT_METHODS:
         return {}
     judge = model
     if not isinstance(model, FastTraining):  # the same ruler for the model trained on rows

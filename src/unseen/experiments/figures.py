@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from unseen.experiments import paper
 from unseen.experiments.results import Results
 from unseen.experiments.store import Row
+from unseen.methods import find
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Line:
     keys: list[str]
     deviation: list[float] = field(default_factory=list)
     dashed: bool = False
+    fast_form_of: str = ""
+    """The label of the plain form, whose colour the line of a fast form shares."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,10 @@ def figure_5(results: Results) -> list[Figure]:
             if len(shares) > 2:
                 groups = [results.select(dataset, method, share=s) for s in shares]
                 lines.append(_line(method, [100 * s for s in shares], groups))
-                fast = results.select(dataset, f"Fast-{method}")
+                _, fast = results.both_forms(dataset, method)
                 if fast:
-                    lines.append(_line(f"Fast-{method}", [0.0, 100.0], [fast, fast], dashed=True))
+                    level = _line(fast[0].method, [0.0, 100.0], [fast, fast])
+                    lines.append(replace(level, dashed=True, fast_form_of=method))
         caption = (
             "The start of each curve is one random row a class, the paper's start point; dashed: fast "
             "training on the means of all rows. Mean over trials; whiskers: one standard deviation."
@@ -143,7 +147,9 @@ def rounds(results: Results) -> list[Figure]:
                     continue
                 x = [h["round"] for h in told]
                 y = [100 * h["purity"] for h in told]
-                lines.append(Line(method, x, y, [row.key] * len(x)))
+                form = find(method)
+                fast_form_of = form.plain_name if form.fast else ""
+                lines.append(Line(method, x, y, [row.key] * len(x), fast_form_of=fast_form_of))
         caption = (
             "Of the rows first trusted in a round, the share whose final label is right. True labels "
             "are used here, after the fit, and nowhere else."
@@ -202,12 +208,12 @@ def _best(results: Results, dataset: str, transductive: bool) -> list[Row]:
     return max(groups, key=lambda rows: np.mean([r.accuracy for r in rows]), default=[])
 
 
-def _line(label: str, x: list[Any], groups: list[list[Row]], dashed: bool = False) -> Line:
+def _line(label: str, x: list[Any], groups: list[list[Row]]) -> Line:
     means = [100 * float(np.mean([r.accuracy for r in rows])) for rows in groups]
     spreads = [
         100 * float(np.std([r.accuracy for r in rows], ddof=min(1, len(rows) - 1))) for rows in groups
     ]
-    return Line(label, x, means, [r.key for rows in groups for r in rows], spreads, dashed)
+    return Line(label, x, means, [r.key for rows in groups for r in rows], spreads)
 
 
 def _of(row: Row, dataset: str, method: str) -> bool:

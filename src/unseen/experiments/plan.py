@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+import sys
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,20 @@ import unseen
 from unseen.experiments import registry
 from unseen.experiments.code_digest import code_digest
 from unseen.experiments.specification import Experiment, Specification, derive_seed
+from unseen.methods import catalogue
+
+
+@cache
+def package_digest(name: str) -> tuple[str, ...]:
+    """Return a digest of the code of a method that another package registered; nothing for ours."""
+    method = catalogue().get(name)
+    if method is None or method.package == "unseen":
+        return ()
+    module = sys.modules[method.estimator.__module__.partition(".")[0]]
+    files = [Path(folder).rglob("*.py") for folder in getattr(module, "__path__", ())]
+    sources = sorted(chain.from_iterable(files)) or [Path(str(module.__file__))]
+    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sources))
+    return (method.package, digest.hexdigest()[:12])
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,8 @@ class Cell:
     @property
     def key(self) -> str:
         """A digest of the cell, of its data and of the code that learns and measures."""
-        text = json.dumps([asdict(self), unseen.__version__, code_digest()], sort_keys=True)
+        decisive = [asdict(self), unseen.__version__, code_digest(), *package_digest(self.method)]
+        text = json.dumps(decisive, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -55,11 +73,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of a run, in the order to run them, and what was left out with the reason."""
+    """The cells of a run, in the order to run them."""
 
     specification: Specification
     cells: tuple[Cell, ...]
-    left_out: dict[str, str] = field(default_factory=dict)
     data: Path | None = None
 
     @property
@@ -86,25 +103,22 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
     """
     hashes: dict[str, str] = {}
     cells: dict[Cell, None] = {}
-    left_out: dict[str, str] = {}
     for experiment in specification.experiments:
         for name in experiment.methods:
-            if not registry.offered(name):
-                if name != "SelfPacedPrototypes":
-                    registry.method(name)
-                left_out[name] = "this version of the library does not have it"
+            if name not in registry.MEASUREMENTS:
+                registry.method(name)
         for dataset in registry.resolve(experiment.datasets, data) if experiment.datasets else ():
             if dataset not in hashes:
                 hashes[dataset] = registry.fingerprint(dataset, data)
             cells |= dict.fromkeys(_product(experiment, dataset, hashes[dataset]))
     order = {name: i for i, name in enumerate(hashes)}
     ordered = sorted(cells, key=lambda c: (order[c.dataset], c.trial))
-    return Plan(specification, tuple(ordered), left_out, data)
+    return Plan(specification, tuple(ordered), data)
 
 
 def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]:
     found = []
-    for name in filter(registry.offered, experiment.methods):
+    for name in experiment.methods:
         if name in registry.MEASUREMENTS:
             found.append(Cell(dataset, name, data_hash=data_hash))
             continue

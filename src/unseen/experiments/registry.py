@@ -1,4 +1,4 @@
-"""What a specification may name: methods, measurements and data sets."""
+"""What a specification may name: methods of the catalogue, measurements and data sets."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import hashlib
 import importlib.metadata
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import unseen
-from unseen import TASTE, FastTraining, inductive, transductive
+from unseen import methods
 from unseen.datasets import ZeroShotDataset, load_dataset, simulate
 from unseen.datasets.safety import cache_folder
 from unseen.datasets.simulator import SHAPES
@@ -26,6 +25,9 @@ AUDIT, DISTANCE = "audit", "A-distance"
 MEASUREMENTS = (AUDIT, DISTANCE)
 """Cells that look at the data set alone: the auditor, and the distance between its two domains."""
 
+ONE_HOT_METHODS = ("ESZSL", "ASTE", "TASTE")
+"""Methods whose scores are regressed on one-hot labels: their seen error is a term of Eq. (25)."""
+
 _SIMULATED = re.compile(r"simulated-(?P<like>\w+)(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?")
 NEARBY = Path("..") / "shared" / "data"
 """Data that a project keeps beside itself, seen from where the command is run."""
@@ -33,91 +35,14 @@ HELD_OUT = 0.2
 """The share of seen rows of a simulated set that is kept for the generalised setting."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """A method by name.
-
-    Parameters
-    ----------
-    name : str
-        Ours.
-    paper : str
-        The paper's name of it.
-    build : callable
-        semantics → estimator.
-    transductive : bool
-    """
-
-    name: str
-    paper: str
-    build: Callable[[object], Any]
-    transductive: bool = False
+def method(name: str) -> methods.Method:
+    """Return a method of the catalogue by its name."""
+    return methods.find(name, MEASUREMENTS)
 
 
-_INDUCTIVE = (
-    *("PrototypeRidge", "DAP", "IAP", "CMT", "DeViSE", "ALE", "SJE", "LatEm", "ESZSL", "SAE", "HAT"),
-    *("KDICA", "SSE", "JLSE", "SynC", "MetricZSL", "ASTE"),
-)
-_IN_PAPER = {
-    "PrototypeRidge": "LR",
-    "SynC": "Changpinyo et al.",
-    "SSE": "SSE-ReLU",
-    "JLSE": "Zhang et al.",
-    "MetricZSL": "Bucher et al.",
-}
-"""What the paper calls a method where it does not use its name."""
-
-
-def _methods() -> dict[str, Method]:
-    plain = [Method(n, _IN_PAPER.get(n, n), getattr(inductive, n)) for n in _INDUCTIVE]
-    plain.append(Method("TASTE", "TASTE", TASTE, True))
-    # "Wang et al." of Table III is most likely BiDiLEL; it may be RKT.
-    others = [
-        Method("TMVHLP", "TMV-HLP", transductive.TMVHLP, True),
-        Method("SMS", "SMS", transductive.SMS, True),
-        Method("UDA", "Kodirov et al.", transductive.UDA, True),
-        Method(
-            "SemiSupervisedClustering", "Shojaee et al.", transductive.SemiSupervisedClustering, True
-        ),
-        Method("BiDiLEL", "Wang et al.", transductive.BiDiLEL, True),
-        Method("RKT", "RKT", transductive.RKT, True),
-        Method("MaxMarginSSL", "Li & Guo", transductive.MaxMarginSSL, True),
-        Method("WDVSc", "WDVSc", transductive.WDVSc, True),
-        Method("PrototypePropagation", "PrototypePropagation", transductive.PrototypePropagation, True),
-    ]
-    flagship = getattr(transductive, "SelfPacedPrototypes", None)
-    if flagship is not None:
-        plain.append(Method("SelfPacedPrototypes", "SelfPacedPrototypes", flagship, True))
-    slow = plain + others
-    fast = [
-        Method(f"Fast-{m.name}", f"Fast-{m.paper}", _fast(m.build), m.transductive)
-        for m in slow
-        if getattr(m.build, "takes_class_means", False)
-    ]
-    return {m.name: m for m in slow + fast}
-
-
-def _fast(build: Callable[[object], Any]) -> Callable[[object], Any]:
-    return lambda semantics: FastTraining(build(semantics))
-
-
-METHODS = _methods()
-
-
-def method(name: str) -> Method:
-    """Return a method by its name."""
-    if name not in METHODS:
-        known = ", ".join((*METHODS, *MEASUREMENTS))
-        raise DataError(f"There is no method {name!r}. Known: {known}.")
-    return METHODS[name]
-
-
-def offered(name: str) -> bool:
-    """Tell whether this version has the method; the specification may name one that is to come."""
-    return name in METHODS or name in MEASUREMENTS
-
-
-def configured(name: str, semantics: object, seed: int, C: float | None = None) -> Any:
+def configured(
+    name: str, semantics: object, seed: int, C: float | None = None, candidates: Any = None
+) -> Any:
     """Return an unfitted estimator, seeded, with C fixed if it is given.
 
     Examples
@@ -125,12 +50,10 @@ def configured(name: str, semantics: object, seed: int, C: float | None = None) 
     >>> configured("Fast-ASTE", {"cat": [1.0], "dog": [2.0]}, 0, C=0.1).estimator.C
     0.1
     """
-    model = method(name).build(semantics)
-    known = model.get_params()
-    seeds = {k: seed for k in known if k.rsplit("__", 1)[-1] == "random_state"}
-    model.set_params(**seeds)
+    model = method(name).build(semantics, candidates=candidates, random_state=seed)
     if C is None:
         return model
+    known = model.get_params()
     weight = next((k for k in ("C", "gamma", "estimator__C", "estimator__gamma") if k in known), None)
     if weight is None:
         raise DataError(f"{name} has no weight C. Leave C out for it.")

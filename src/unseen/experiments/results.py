@@ -11,6 +11,7 @@ import numpy as np
 
 from unseen.experiments import registry
 from unseen.experiments.store import Row
+from unseen.methods import catalogue, fast_form
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,14 @@ class Results:
         return next((r.features for r in self.done if r.dataset == dataset), "")
 
     def methods(self, *, transductive: bool | None = None, fast: bool | None = None) -> list[str]:
-        """Return the methods with a finished fit, in the order of the registry."""
+        """Return the methods with a finished fit, in the order of the catalogue."""
         there = {r.method for r in self.fits}
         return [
             m.name
-            for m in registry.METHODS.values()
+            for m in catalogue().values()
             if m.name in there
             and (transductive is None or m.transductive == transductive)
-            and (fast is None or m.name.startswith("Fast-") == fast)
+            and (fast is None or m.fast == fast)
         ]
 
     def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
@@ -131,6 +132,11 @@ class Results:
             and row.method == method
             and all(getattr(row, name) == value for name, value in wanted.items())
         ]
+
+    def both_forms(self, dataset: str, method: str) -> tuple[list[Row], list[Row]]:
+        """Return the trials of a method, and those of its fast form if it has one."""
+        fast = fast_form(method)
+        return self.select(dataset, method), self.select(dataset, fast) if fast else []
 
 
 def _with_short_names(rows: Sequence[Row]) -> list[Row]:

@@ -34,7 +34,7 @@ class Experiment:
         "letters", "simulated-AwA@0.1x512" (a tenth of the rows, 512 features), "CUB", "AWA1:SS" (its
         standard split), a path, or "real": whatever is found in the data folder.
     methods : tuple of str
-        Names of the registry, "Fast-" forms included.
+        Names of the catalogue, :mod:`unseen.methods`; fast forms are methods of their own.
     trials : int
         Each shuffles the training rows and seeds the method.
     settings : tuple of {"zsl", "gzsl"}

@@ -65,7 +65,7 @@ def _fast_training(results: Results) -> list[str]:
     ratios, changes = [], []
     for dataset in results.datasets:
         for name in results.methods(fast=False):
-            plain, fast = results.select(dataset, name), results.select(dataset, f"Fast-{name}")
+            plain, fast = results.both_forms(dataset, name)
             if plain and fast:
                 seconds = [float(np.mean([r.seconds for r in rows])) for rows in (plain, fast)]
                 ratios.append(seconds[0] / seconds[1])

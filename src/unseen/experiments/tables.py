@@ -8,6 +8,7 @@ from unseen.experiments import paper, registry
 from unseen.experiments.beside import beside_paper
 from unseen.experiments.results import Results, Table, Value, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
+from unseen.methods import fast_form
 
 TRIALS = (
     "A trial shuffles the training rows and seeds the method; methods with an exact solver answer "
@@ -75,17 +76,18 @@ def table_4(results: Results) -> Table:
     columns = ["Method", *datasets]
     rows = []
     for name in results.methods(fast=False):
-        if f"Fast-{name}" not in quick:
+        fast_name = fast_form(name)
+        if fast_name is None or fast_name not in quick:
             continue
         plain = [measured(results.select(d, name)) for d in datasets]
-        fast = [measured(results.select(d, f"Fast-{name}")) for d in datasets]
+        fast = [measured(results.select(d, fast_name)) for d in datasets]
         better = [
             replace(f, note="↑")
             if f.number is not None and p.number is not None and f.number > p.number
             else f
             for p, f in zip(plain, fast, strict=True)
         ]
-        rows += [[Value(name), *plain], [Value(f"Fast-{name}"), *better]]
+        rows += [[Value(name), *plain], [Value(fast_name), *better]]
     notes = ["↑ fast training is better than training on all rows.", TRIALS]
     return Table("table_4", "Table IV — with and without fast training", tuple(columns), rows, notes)
 
@@ -106,13 +108,12 @@ def table_5(results: Results) -> Table:
     rows = []
     for dataset in results.datasets:
         for name in results.methods(fast=False):
-            plain = measured(results.select(dataset, name), "seconds", 2)
-            fast = measured(results.select(dataset, f"Fast-{name}"), "seconds", 2)
+            plain, fast = (measured(rows, "seconds", 2) for rows in results.both_forms(dataset, name))
             if plain.number is None or fast.number is None:
                 continue
             ratio = plain.number / fast.number
             found = Value(f"{ratio:.1f}", ratio, plain.keys + fast.keys, "ratio seconds")
-            line = published.get(registry.method(name).paper)
+            line = published.get(registry.method(name).table_name)
             theirs = [Value("–")] * 3
             if line is not None and registry.paper_column(dataset) == "AwA":
                 theirs = [Value(f"{v:g}", v) for v in (line.without, line.with_ft, line.ratio)]
@@ -173,12 +174,13 @@ def bound_terms(results: Results) -> Table:
     columns = ("Data", "Method", "ε on rows", "ε̄ on patterns")
     rows = []
     for dataset in results.datasets:
-        for name in ("ESZSL", "Fast-ESZSL", "ASTE", "Fast-ASTE", "TASTE", "Fast-TASTE"):
-            trials = [r for r in results.select(dataset, name) if "seen_error_rows" in r.metrics]
+        forms = [f for name in registry.ONE_HOT_METHODS for f in results.both_forms(dataset, name)]
+        for form in forms:
+            trials = [r for r in form if "seen_error_rows" in r.metrics]
             if trials:
                 kinds = ("seen_error_rows", "seen_error_patterns")
                 found = [measured(trials, kind, 3) for kind in kinds]
-                rows.append([Value(dataset), Value(name), *found])
+                rows.append([Value(dataset), Value(trials[0].method), *found])
     notes = [
         "Squared loss against one-hot labels, Eq. (26) and (27), averaged within a class first. "
         "ε̄ ≤ ε holds for any linear model by Jensen's inequality: it is no sign of a better model."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import weighted_ranking
 from unseen.typing import Array, Codes
@@ -59,6 +60,13 @@ class ALE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Akata, Perronnin, Harchaoui and Schmid",
+        "Label-embedding for attribute-based classification",
+        "CVPR",
+        2013,
+    )
 
     def __init__(
         self,

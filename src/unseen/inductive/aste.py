@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from unseen.citation import Citation
 from unseen.inductive._bilinear_folds import Choice
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
 from unseen.rows.labelled import Rows
@@ -95,6 +96,13 @@ class ASTE(BilinearClassifier):
     >>> model.relative_gap_ <= 1e-3
     True
     """
+
+    citation = Citation(
+        "Yu, Ji, Guo and Pang",
+        "Transductive zero-shot learning with adaptive structural embedding",
+        "TNNLS",
+        2017,
+    )
 
     takes_chunks = True
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
@@ -75,6 +76,13 @@ class CMT(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Socher, Ganjoo, Manning and Ng",
+        "Zero-shot learning through cross-modal transfer",
+        "NIPS",
+        2013,
+    )
 
     _tuning_rows_at_most = 2000
     n_iter_: int

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
@@ -65,6 +66,13 @@ class DAP(AttributeClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Lampert, Nickisch and Harmeling",
+        "Learning to detect unseen object classes by between-class attribute transfer",
+        "CVPR",
+        2009,
+    )
 
     coef_: Array
     intercept_: Array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import ranking_hinge
 from unseen.typing import Array, Codes
@@ -61,6 +62,13 @@ class DeViSE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Frome, Corrado, Shlens, Bengio, Dean, Ranzato and Mikolov",
+        "DeViSE: a deep visual-semantic embedding model",
+        "NIPS",
+        2013,
+    )
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span
 from unseen.rows.labelled import Rows
 from unseen.solvers.cholesky import solver
@@ -50,6 +51,13 @@ class ESZSL(BilinearClassifier):
     >>> model.set_params(candidates="all").predict([[0.8, 0.9]])
     array(['fox'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Romera-Paredes and Torr",
+        "An embarrassingly simple approach to zero-shot learning",
+        "ICML",
+        2015,
+    )
 
     takes_chunks = True
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import cdist
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
@@ -83,6 +84,14 @@ class HAT(AttributeClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Al-Halah and Stiefelhagen",
+        "How to transfer? Zero-shot object recognition via hierarchical transfer of semantic "
+        "attributes",
+        "WACV",
+        2015,
+    )
 
     coefs_: Array
     intercepts_: Array

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
@@ -76,6 +77,13 @@ class IAP(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Lampert, Nickisch and Harmeling",
+        "Learning to detect unseen object classes by between-class attribute transfer",
+        "CVPR",
+        2009,
+    )
 
     coef_: Array
     intercept_: Array

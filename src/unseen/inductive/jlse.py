@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
@@ -74,6 +75,14 @@ class JLSE(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Zhang and Saligrama",
+        "Zero-shot learning via joint latent similarity embedding",
+        "CVPR",
+        2016,
+        table_name="Zhang et al.",
+    )
 
     _tuning_rows_at_most = 2000
     atoms_: Array

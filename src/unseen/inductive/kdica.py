@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.dap import DAP
 from unseen.rows.labelled import Rows
@@ -73,6 +74,13 @@ class KDICA(DAP):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Gan, Yang and Gong",
+        "Learning attributes equals multi-source domain generalization",
+        "CVPR",
+        2016,
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import ranking_hinge
 from unseen.typing import Array, Codes
@@ -60,6 +61,13 @@ class LatEm(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Xian, Akata, Sharma, Nguyen, Hein and Schiele",
+        "Latent embeddings for zero-shot classification",
+        "CVPR",
+        2016,
+    )
 
     def __init__(
         self,

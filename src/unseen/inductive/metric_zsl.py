@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span, semantic_coordinates
 from unseen.rows.labelled import Rows
@@ -75,6 +76,14 @@ class MetricZSL(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Bucher, Herbin and Jurie",
+        "Improving semantic embedding consistency by metric learning for zero-shot classification",
+        "ECCV",
+        2016,
+        table_name="Bucher et al.",
+    )
 
     _tuning_rows_at_most = 2000
     n_iter_: int

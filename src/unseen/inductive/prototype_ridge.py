@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.inductive._tuning import Fold, class_wise_folds, search
 from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.rows.passes import class_sums, class_weights
@@ -57,6 +58,14 @@ class PrototypeRidge(ZeroShotClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Shigeto, Suzuki, Hara, Shimbo and Matsumoto",
+        "Ridge regression, hubness, and zero-shot learning",
+        "ECML-PKDD",
+        2015,
+        table_name="LR",
+    )
 
     coef_: Array
     intercept_: Array

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
@@ -58,6 +59,13 @@ class SAE(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Kodirov, Xiang and Gong",
+        "Semantic autoencoder for zero-shot learning",
+        "CVPR",
+        2017,
+    )
 
     encoder_: Array
     center_: Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import structured_hinge
 from unseen.typing import Array, Codes
@@ -46,6 +47,13 @@ class SJE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Akata, Reed, Walter, Lee and Schiele",
+        "Evaluation of output embeddings for fine-grained image classification",
+        "CVPR",
+        2015,
+    )
 
     _centred = False
 

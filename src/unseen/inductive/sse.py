@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights
 from unseen.solvers.losses import structured_hinge
@@ -83,7 +84,15 @@ class SSE(ZeroShotClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    citation = Citation(
+        "Zhang and Saligrama",
+        "Zero-shot learning via semantic similarity embedding",
+        "ICCV",
+        2015,
+        table_name="SSE-ReLU",
+    )
     _calibration_rows = 20  # a score costs more here than in other methods
+
     anchors_: Array
     weight_: Array
     atoms_: Array

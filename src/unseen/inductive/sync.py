@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
+from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
@@ -90,6 +91,14 @@ class SynC(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    citation = Citation(
+        "Changpinyo, Chao, Gong and Sha",
+        "Synthesized classifiers for zero-shot learning",
+        "CVPR",
+        2016,
+        table_name="Changpinyo et al.",
+    )
 
     base_: Array
     base_intercept_: Array

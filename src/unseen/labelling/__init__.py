@@ -5,10 +5,9 @@ from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.labels import Answer, Labels, answers_of
 from unseen.labelling.models import add_classes, load_model, predict, recipe_of, save_model
 from unseen.labelling.report import write_report
-from unseen.labelling.task import FLAGSHIP, Fitted, Task, fit, label, prepare
+from unseen.labelling.task import Fitted, Task, fit, label, prepare
 
 __all__ = [
-    "FLAGSHIP",
     "Answer",
     "Fitted",
     "Given",

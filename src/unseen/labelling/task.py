@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unseen import methods
 from unseen.exceptions import AdaptationWarning, DataError
-from unseen.experiments.registry import configured, method
 from unseen.features import (
     Backbone,
     Broken,
@@ -36,7 +36,6 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
-FLAGSHIP = "SelfPacedPrototypes"
 FEW_ROWS = 5000
 
 
@@ -123,7 +122,7 @@ def fit(
     task: Task,
     backbone: Backbone,
     store: FeatureStore | None,
-    name: str = FLAGSHIP,
+    name: str = methods.DEFAULT,
     seed: int | None = None,
     *,
     on_progress: Callable[[Progress], None] | None = None,
@@ -134,7 +133,7 @@ def fit(
     No label of the pool is looked at: a transductive method gets its rows marked as unlabelled, and
     any other does not get them at all.
     """
-    chosen = method(name)
+    chosen = methods.find(name)
     tell = on_stage or (lambda _: None)
     pictures = task.pictures
     tell("features")
@@ -144,8 +143,7 @@ def fit(
     is_seen = np.array([path in label_of for path in found.paths], dtype=bool)
     labels = np.array([label_of.get(path) for path in found.paths], dtype=object)
     _check_enough(found, labels, pictures)
-    model = chosen.build(task.table) if seed is None else configured(name, task.table, seed)
-    model.set_params(candidates=task.candidates)
+    model = chosen.build(task.table, candidates=task.candidates, random_state=seed)
     rows = np.ones(len(labels), dtype=bool) if chosen.transductive else is_seen
     tell("learning")
     # On few rows the threads of matrix products only wait for each other.

@@ -3,7 +3,9 @@
 An estimator's key is the name of its class, such as ``ESZSL``. A record or transformer that is part of
 a fitted model has a class attribute ``FILE_KEY``; a class without one is not written. No key says
 where a class is defined, so that a class can move to another module. The table is made from modules
-that are already imported; nothing is ever imported because a file says so.
+that are already imported, and from the methods that installed packages registered, which have keys
+such as ``their-package:TheirMethod``. Nothing is ever imported because a file says so: the catalogue
+imports all entry points of its group, whatever a file names.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from unseen.base import ZeroShotClassifier
+from unseen.methods import catalogue
 from unseen.persistence.former_keys import FORMER_KEYS
 
 BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
@@ -24,14 +27,19 @@ BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
 
 
 def known_classes() -> dict[str, Any]:
-    """Return key -> class: our estimators, our records, and a few classes of scikit-learn.
+    """Return key -> class: estimators, our records, and a few classes of scikit-learn.
 
     >>> known_classes()["ESZSL"]
     <class 'unseen.inductive.eszsl.ESZSL'>
     >>> known_classes()["class-table"]
     <class 'unseen.semantics.ClassTable'>
     """
-    known: dict[str, Any] = {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
+    known: dict[str, Any] = {
+        f"{method.package}:{method.plain_name}": method.estimator
+        for method in catalogue().values()
+        if method.package != "unseen"
+    }
+    known |= {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
     for module_name, module in sorted(sys.modules.items()):
         if module_name.partition(".")[0] == "unseen":
             classes = [value for value in vars(module).values() if isinstance(value, type)]

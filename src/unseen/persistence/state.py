@@ -133,8 +133,9 @@ class Encoder:
     def _refuse(self, path: str, what: str) -> Any:
         raise ModelFileError(
             f"{path or 'The model'}: {what}, which a model file cannot hold. It holds numbers, texts, "
-            "arrays of them, lists, tuples, dictionaries, and the estimators and records of unseen: no "
-            "class of your own and no function. Take it out of the model, or keep the model in memory."
+            "arrays of them, lists, tuples, dictionaries, the estimators and records of unseen, and "
+            "estimators that a package registers as methods: no other class and no function. Take it "
+            "out of the model, or keep the model in memory."
         )
 
 
@@ -236,8 +237,11 @@ class Decoder:
     def _object(self, node: dict[str, Any], depth: int) -> Any:
         key = node["class"]
         if not isinstance(key, str) or current_key(key) not in self._known:
+            package, colon, method = str(key)[:80].partition(":")
             raise ValueError(
-                f"it names the class {str(key)[:80]!r}, which this version of unseen does not have"
+                f"it needs the method {method!r} of the package {package!r}, which is not installed"
+                if colon
+                else f"it names the class {package!r}, which this version of unseen does not have"
             )
         cls = self._known[current_key(key)]
         state = {name: self.decode(part, depth + 1) for name, part in node["state"].items()}

@@ -1,5 +1,6 @@
 """Transductive methods: they learn from unlabelled rows too. One paper, one file."""
 
+from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.max_margin import MaxMarginSSL
@@ -41,6 +42,7 @@ __all__ = [
     "SelfPacedPrototypes",
     "SemiSupervisedClustering",
     "ThresholdSelection",
+    "TransductiveClassifier",
     "WDVSc",
     "WithinClassWhitening",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
+from unseen.citation import Citation
 from unseen.rows.kernels import Scaling, scaled
 from unseen.rows.passes import class_sums
 from unseen.rows.top_share import best_of_each_class
@@ -83,6 +84,15 @@ class BiDiLEL(PointClassifier):
     >>> BiDiLEL(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    # Table III's "Wang et al." is most likely this method; it may be RKT.
+    citation = Citation(
+        "Wang and Chen",
+        "Zero-shot visual recognition via bidirectional latent embedding",
+        "IJCV",
+        2017,
+        table_name="Wang et al.",
+    )
 
     stress_: float
     takes_known: ClassVar[bool] = True

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import prototype_map
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
@@ -64,6 +65,14 @@ class SemiSupervisedClustering(PointClassifier):
     >>> SemiSupervisedClustering(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Shojaee and Soleymani Baghshah",
+        "Semi-supervised zero-shot learning by a clustering-based approach",
+        "arXiv",
+        2016,
+        table_name="Shojaee et al.",
+    )
 
     takes_known: ClassVar[bool] = True
     _positive: ClassVar[tuple[str, ...]] = ("pool_weight", "ridge")

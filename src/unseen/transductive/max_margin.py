@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
@@ -87,6 +88,14 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     >>> model.transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Li and Guo",
+        "Max-margin zero-shot learning for multi-class classification",
+        "AISTATS",
+        2015,
+        table_name="Li & Guo",
+    )
 
     inductive_: Array
     takes_known: ClassVar[bool] = True

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from unseen.citation import Citation
 from unseen.rows.known import NOTHING_KNOWN, Known
 from unseen.statistics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
 from unseen.statistics.transport import balance
@@ -75,6 +76,13 @@ class PrototypePropagation(PointClassifier):
     >>> PrototypePropagation(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Kalantidis, Tolias and others",
+        "Label propagation for zero-shot classification with vision-language models",
+        "CVPR",
+        2024,
+    )
 
     propagated_: Array
     takes_known: ClassVar[bool] = True

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from unseen.citation import Citation
 from unseen.rows.passes import class_sums
 from unseen.solvers.dictionary import sparse_codes
 from unseen.statistics.visual_space import prototype_scores
@@ -71,6 +72,13 @@ class RKT(PointClassifier):
     >>> RKT(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Wang, Li, Lin and Zhuang",
+        "Relational knowledge transfer for zero-shot learning",
+        "AAAI",
+        2016,
+    )
 
     relations_: Array
     takes_known: ClassVar[bool] = True

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.inputs import read_shares
 from unseen.rows import kernels
@@ -29,12 +30,7 @@ from unseen.statistics.adaptation import (
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
-from unseen.statistics.visual_space import (
-    Space,
-    prototype_scores,
-    scaled_rows,
-    seen_statistics,
-)
+from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round, show_round
@@ -142,6 +138,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
     >>> SelfPacedPrototypes(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation("The unseen developers", "Self-paced prototypes", "unseen", 2026)
 
     takes_known = True
     takes_chunks = True

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.rows.passes import (
     class_sums,
@@ -73,6 +74,13 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     >>> SMS(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Guo, Ding, Jin and Wang",
+        "Transductive zero-shot recognition via shared model space learning",
+        "AAAI",
+        2016,
+    )
 
     inductive_: Array
     C_: float

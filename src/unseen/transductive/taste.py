@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
@@ -85,6 +86,13 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     >>> TASTE(semantics).fit(X, ["cat", "cat", "dog", "dog", None]).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Yu, Ji, Guo and Pang",
+        "Transductive zero-shot learning with adaptive structural embedding",
+        "TNNLS",
+        2017,
+    )
 
     takes_chunks = True
 

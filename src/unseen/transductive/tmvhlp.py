@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.extmath import randomized_svd
 
+from unseen.citation import Citation
 from unseen.statistics.graph import hypergraph_walk, incidence, propagate
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.propagation import balanced, class_points
@@ -84,6 +85,14 @@ class TMVHLP(PointClassifier):
     >>> TMVHLP(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Fu, Hospedales, Xiang and Gong",
+        "Transductive multi-view zero-shot learning",
+        "TPAMI",
+        2015,
+        table_name="TMV-HLP",
+    )
 
     propagated_: Array
     correlations_: Array

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from unseen.citation import Citation
 from unseen.solvers.dictionary import sparse_codes, tied_dictionary
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.transport import balance
@@ -72,6 +73,14 @@ class UDA(PointClassifier):
     >>> UDA(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Kodirov, Xiang, Fu and Gong",
+        "Unsupervised domain adaptation for zero-shot learning",
+        "ICCV",
+        2015,
+        table_name="Kodirov et al.",
+    )
 
     _positive: ClassVar[tuple[str, ...]] = ("dictionary_tie", "code_tie", "penalty")
 

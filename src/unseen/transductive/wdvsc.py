@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.cluster import KMeans
 
+from unseen.citation import Citation
 from unseen.statistics.prototype_map import nearest_scores, prototype_map
 from unseen.statistics.transport import balance
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
@@ -76,6 +77,13 @@ class WDVSc(PointClassifier):
     >>> WDVSc(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    citation = Citation(
+        "Wan, Chen, Li, Yan, Zhang, Yu and Liao",
+        "Transductive zero-shot learning with visual structure constraint",
+        "NeurIPS",
+        2019,
+    )
 
     _positive: ClassVar[tuple[str, ...]] = ("weight", "ridge", "epsilon")
 

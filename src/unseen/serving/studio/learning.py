@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unseen import methods
 from unseen.exceptions import AdaptationWarning
-from unseen.experiments.registry import METHODS, configured, method
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.models import ORIGIN
 from unseen.labelling.report import write_report
-from unseen.labelling.task import FLAGSHIP
 from unseen.metrics import per_class_accuracy
 from unseen.persistence import save
 from unseen.serving.studio.material import Material
@@ -25,10 +24,11 @@ from unseen.statistics.adaptation import TRUSTED
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array
 
-OFFERED = tuple(
-    sorted(METHODS, key=lambda name: (name != FLAGSHIP, not METHODS[name].transductive, "Fast" in name))
-)
-"""Methods by name: the flagship, then those that learn from the pool as well."""
+
+def offered() -> list[str]:
+    """Return the names of the methods: the default, those that learn from the pool, then the rest."""
+    known = methods.catalogue()
+    return sorted(known, key=lambda n: (n != methods.DEFAULT, not known[n].transductive, known[n].fast))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def learn(
         Called in this thread with the snapshot and the classes of its columns.
     """
     known = dict(corrections or {})
-    chosen, classes = method(name), list(material.candidates)
+    chosen, classes = methods.find(name), list(material.candidates)
     history: list[Snapshot] = []
 
     def note(number: int, probabilities: Array) -> None:
@@ -153,7 +153,7 @@ def learn(
         if on_round is not None:
             on_round(history[-1], classes)
 
-    model = configured(name, material.table, 0).set_params(**_candidates(name, classes))
+    model = chosen.build(material.table, candidates=classes, random_state=0)
     X, y = _rows(material, chosen.transductive, known, before)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
@@ -187,10 +187,6 @@ def _put(probabilities: Array, known: Mapping[int, str], classes: list[str]) -> 
 def _watched(model: Any, known: Mapping[int, str], observer: Observer) -> dict[str, Any]:
     """Return the arguments of a transductive ``fit``; a method that cannot use known rows gets none."""
     return {"observer": observer, "known": known if model.takes_known else None}
-
-
-def _candidates(name: str, classes: list[str]) -> dict[str, Any]:
-    return {"estimator__candidates" if name.startswith("Fast-") else "candidates": classes}
 
 
 def _rows(

@@ -20,12 +20,12 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from unseen.features.words import readable
 from unseen.serving.studio import drawn
 from unseen.serving.studio.learning import (
-    OFFERED,
     Comparison,
     Outcome,
     Snapshot,
     compare,
     learn,
+    offered,
     write_labels,
     write_model,
     write_page,
@@ -252,9 +252,10 @@ class Desk:
     def _draw_methods(self) -> None:
         with ui.element("section").classes("card").props('aria-label="Method"'):
             ui.html("<h2>2 · Method</h2>", sanitize=False)
-            self.method = ui.select(list(OFFERED), value=OFFERED[0], label="Method")
+            names = offered()
+            self.method = ui.select(names, value=names[0], label="Method")
             self.method.props("outlined dense options-dense")
-            others = [NOTHING, *OFFERED]
+            others = [NOTHING, *names]
             self.other = ui.select(others, value=NOTHING, label="Compare with")
             self.other.props("outlined dense options-dense")
             self.start = ui.button("Learn", on_click=self._start).props("unelevated no-caps")
