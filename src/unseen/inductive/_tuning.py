@@ -66,7 +66,9 @@ def class_wise_folds(judged: Rows, vectors: Array, folds: int) -> list[Fold]:
     return made
 
 
-def search(folds: Sequence[Fold], answers: Iterable[Iterable[Array]]) -> Found:
+def search(
+    folds: Sequence[Fold], answers: Iterable[Iterable[Array]], decimals: int | None = 9
+) -> Found:
     """Return the best setting.
 
     Parameters
@@ -74,10 +76,13 @@ def search(folds: Sequence[Fold], answers: Iterable[Iterable[Array]]) -> Found:
     folds : sequence of Fold
     answers : iterable
         For each fold, the scores of its rows over its held-out classes under each setting in turn.
+    decimals : int, optional
+        Accuracies that agree to so many decimals are equal; None compares them as they are.
     """
     scores = [list(answered) for answered in answers]
     pairs = list(zip(folds, scores, strict=True))
-    best = first_best(np.array([[fold.accuracy(S) for S in answered] for fold, answered in pairs]))
+    accuracy = np.array([[fold.accuracy(S) for S in answered] for fold, answered in pairs])
+    best = first_best(accuracy, decimals)
     return Found(best, mean_temperature(fold.temperature(answered[best]) for fold, answered in pairs))
 
 

@@ -96,7 +96,8 @@ class AttributeClassifier(TunedClassifier):
             for groups, (slope, offset) in zip(answered, platts, strict=True):
                 yield self._from_groups(groups, present[fold.held], slope, offset)
 
-        found = search(folds, map(scores, folds, answers))
+        # Rounded accuracies would tie where they did not before: recorded answers would change.
+        found = search(folds, map(scores, folds, answers), decimals=None)
         self.slope_, self.offset_ = platts[found.best]
         return grid[found.best], found.temperature
 
