@@ -66,9 +66,7 @@ def class_wise_folds(judged: Rows, vectors: Array, folds: int) -> list[Fold]:
     return made
 
 
-def search(
-    folds: Sequence[Fold], answers: Iterable[Iterable[Array]], decimals: int | None = 9
-) -> Found:
+def search(folds: Sequence[Fold], answers: Iterable[Iterable[Array]]) -> Found:
     """Return the best setting.
 
     Parameters
@@ -76,13 +74,10 @@ def search(
     folds : sequence of Fold
     answers : iterable
         For each fold, the scores of its rows over its held-out classes under each setting in turn.
-    decimals : int, optional
-        Accuracies that agree to so many decimals are equal; None compares them as they are.
     """
     scores = [list(answered) for answered in answers]
     pairs = list(zip(folds, scores, strict=True))
-    accuracy = np.array([[fold.accuracy(S) for S in answered] for fold, answered in pairs])
-    best = first_best(accuracy, decimals)
+    best = first_best(np.array([[fold.accuracy(S) for S in answered] for fold, answered in pairs]))
     return Found(best, mean_temperature(fold.temperature(answered[best]) for fold, answered in pairs))
 
 

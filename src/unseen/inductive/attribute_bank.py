@@ -96,8 +96,7 @@ class AttributeClassifier(TunedClassifier):
             for groups, (slope, offset) in zip(answered, platts, strict=True):
                 yield self._from_groups(groups, present[fold.held], slope, offset)
 
-        # Rounded accuracies would tie where they did not before: recorded answers would change.
-        found = search(folds, map(scores, folds, answers), decimals=None)
+        found = search(folds, map(scores, folds, answers))
         self.slope_, self.offset_ = platts[found.best]
         return grid[found.best], found.temperature
 

@@ -68,14 +68,12 @@ def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | 
     return scale * float(np.exp(-optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-13)))
 
 
-def first_best(accuracy: Array, decimals: int | None = 9) -> int:
+def first_best(accuracy: Array) -> int:
     """Return the setting with the highest mean over folds, (folds, settings); of equals the first.
 
-    Means are rounded, so that the order in which classes were summed does not decide; ``decimals`` None
-    compares them as they are.
+    Means are rounded, so that the order in which classes were summed does not decide.
     """
-    mean = accuracy.mean(axis=0)
-    return int((mean if decimals is None else np.round(mean, decimals)).argmax())
+    return int(np.round(accuracy.mean(axis=0), 9).argmax())
 
 
 def mean_temperature(temperatures: Iterable[float]) -> float:
