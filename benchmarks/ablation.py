@@ -23,10 +23,10 @@ from pools import POOLS, pool_rows
 
 from unseen.datasets import load_letters_to_digits, load_xlsa17
 from unseen.exceptions import AdaptationWarning
-from unseen.statistics import gaussian_classes as gaussian
-from unseen.statistics import review, seen_model, transduction
+from unseen.rows import kernels
+from unseen.statistics import adaptation, review, seen_model
 from unseen.statistics import semantic_process as process
-from unseen.transductive import SelfPacedPrototypes, prototypes
+from unseen.transductive import SelfPacedPrototypes, self_paced_prototypes
 
 Change = tuple[Any, str, Any]
 """An object, one of its attributes, and what takes its place."""
@@ -37,19 +37,19 @@ def tie_scale(firm: float, even: float) -> list[Change]:
 
     Modules that import a constant have a name of their own for it, and a plan has it as a default.
     """
-    plan = gaussian.Plan.__new__
-    defaults = gaussian.Plan._field_defaults | {"tie": firm}
+    plan = adaptation.Plan.__new__
+    defaults = adaptation.Plan._field_defaults | {"tie": firm}
     return [
         (plan, "__defaults__", tuple(defaults.values())),
         (review, "FIRM_TIE", firm),
         (review, "EVEN_TIE", even),
-        (prototypes, "EVEN_TIE", even),
+        (self_paced_prototypes, "EVEN_TIE", even),
     ]
 
 
 def temperature(value: float) -> list[Change]:
     """Replace τ, in the rounds and in the start."""
-    return [(module, "TEMPERATURE", value) for module in (gaussian, seen_model)]
+    return [(module, "TEMPERATURE", value) for module in (adaptation, seen_model)]
 
 
 def hard_labels(S: Any, biases: Any) -> Any:
@@ -58,11 +58,11 @@ def hard_labels(S: Any, biases: Any) -> Any:
 
 
 def means_as_if_known(
-    prior: Any, n: Any, sums: Any, tie: float, posterior: Any = gaussian.Prior.posterior
+    prior: Any, n: Any, sums: Any, tie: float, posterior: Any = seen_model.Prior.posterior
 ) -> Any:
     """Return the posterior means, and a metric in which all directions count alike."""
     means, metric = posterior(prior, n, sums, tie)
-    return gaussian.Posterior(means, metric._replace(inside=np.ones(len(metric.inside)), outside=1.0))
+    return seen_model.Posterior(means, metric._replace(inside=np.ones(len(metric.inside)), outside=1.0))
 
 
 def without_slope(vectors: Any, means: Any, rows: Any, features: Any) -> Any:
@@ -75,7 +75,7 @@ def without_common_shift(predictor: Any, vectors: Any) -> Any:
     return predictor.process.covariance(vectors)
 
 
-#: name: (parameters, what is replaced in the numerics)
+#: name: (parameters, what is replaced in the modules)
 VARIANTS: dict[str, tuple[dict[str, Any], list[Change]]] = {
     "start: no rounds": ({"rounds": 0}, []),
     "default": ({}, []),
@@ -96,18 +96,18 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[Change]]] = {
     "tie alike in every direction": ({}, [(process, "RESIDUAL_SHRINKAGE", 1.0)]),
     "tie by residuals little shrunk (0.2)": ({}, [(process, "RESIDUAL_SHRINKAGE", 0.2)]),
     "tie as the errors suggest": ({}, tie_scale(1.0, 1.0)),
-    "tie not estimated from the pool": ({}, [(gaussian, "SHIFT_DISCOUNT", np.inf)]),
+    "tie not estimated from the pool": ({}, [(adaptation, "SHIFT_DISCOUNT", np.inf)]),
     "no common shift of classes": (
         {},
         [(seen_model.Predictor, "class_covariance", without_common_shift)],
     ),
-    "no posterior variance in the metric": ({}, [(gaussian.Prior, "posterior", means_as_if_known)]),
-    "no scatter of the pool": ({}, [(transduction, "SHIFTED", np.inf)]),
+    "no posterior variance in the metric": ({}, [(seen_model.Prior, "posterior", means_as_if_known)]),
+    "no scatter of the pool": ({}, [(adaptation, "SHIFTED", np.inf)]),
     "temperature 1": ({}, temperature(1.0)),
     "temperature 4": ({}, temperature(4.0)),
-    "smoothing 0.1": ({}, [(gaussian, "SMOOTHING", 0.1)]),
-    "smoothing 1": ({}, [(gaussian, "SMOOTHING", 1.0)]),
-    "hard labels": ({}, [(gaussian, "_soft_labels", hard_labels)]),
+    "smoothing 0.1": ({}, [(adaptation, "SMOOTHING", 0.1)]),
+    "smoothing 1": ({}, [(adaptation, "SMOOTHING", 1.0)]),
+    "hard labels": ({}, [(kernels, "soft_labels", hard_labels)]),
     "4 rounds": ({"rounds": 4}, []),
     "16 rounds": ({"rounds": 16}, []),
 }

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -24,8 +25,7 @@ from unseen import ASTE, ESZSL, TASTE
 from unseen.datasets import load_xlsa17, simulate
 from unseen.exceptions import AdaptationWarning
 from unseen.solvers import moments
-from unseen.transductive import BalancedSelection
-from unseen.transductive import _structural_problem as coupled
+from unseen.transductive import BalancedSelection, _structural_problem
 
 PRINTED: dict[str, Any] = {"shrinkage": None, "selection": BalancedSelection()}
 """The paper's TASTE."""
@@ -34,14 +34,11 @@ NEVER = 10**9
 
 
 @contextmanager
-def solved(least: int, rough: float = coupled.ROUGH_ERROR) -> Iterator[None]:
+def solved(least: int, rough: float = _structural_problem.ROUGH_ERROR) -> Iterator[None]:
     """Take a subspace from so many columns on, whatever the number of classes."""
-    before = moments.LEAST, moments.FEW_COLUMNS, moments.MOST, coupled.ROUGH_ERROR
-    moments.LEAST, moments.FEW_COLUMNS, moments.MOST, coupled.ROUGH_ERROR = least, 1, 1, rough
-    try:
+    shape = {"LEAST": least, "FEW_COLUMNS": 1, "MOST": 1}
+    with patch.multiple(moments, **shape), patch.object(_structural_problem, "ROUGH_ERROR", rough):
         yield
-    finally:
-        moments.LEAST, moments.FEW_COLUMNS, moments.MOST, coupled.ROUGH_ERROR = before
 
 
 def real(folder: Path, split: str, C: float, mu: float) -> None:

@@ -42,6 +42,15 @@ def test_a_subclass_does_not_claim_the_paper_of_its_base():
     assert methods.Method("Variant", Variant, fast=True).table_name == "Fast-Variant"
 
 
+def test_the_lists_that_refusals_point_at():
+    known = set(methods.select(transductive=True, fast=False)) - {"UDA", "WDVSc"}
+    assert set(methods.select(takes_known=True, fast=False)) == known
+    assert {"SelfPacedPrototypes", "TASTE"} <= known
+    in_chunks = {"ASTE", "ESZSL", "SelfPacedPrototypes", "TASTE"}
+    assert set(methods.select(takes_chunks=True, fast=False)) == in_chunks
+    assert methods.select(takes_chunks=True, fast=True) == methods.select(fast=True)
+
+
 def test_candidates_and_seeds_are_set_in_one_way():
     for name in methods.catalogue():
         method = methods.find(name)

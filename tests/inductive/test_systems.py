@@ -39,6 +39,7 @@ from unseen.inductive.sync import _one_versus_other
 from unseen.model_selection import ClassWiseSearch
 from unseen.rows.labelled import Rows
 from unseen.solvers.sums import Sums
+from unseen.statistics.evaluation import fit_temperature
 
 SYSTEMS = [m for m in INDUCTIVE if name_of(m) not in ("PrototypeRidge", "ESZSL", "ASTE", "SJE")]
 every = pytest.mark.parametrize("model", SYSTEMS, ids=name_of)
@@ -373,6 +374,15 @@ def test_sse_starts_at_the_city_block_distance(toy: Toy) -> None:
     means = np.array([X[codes == k].mean(axis=0) for k in range(12)])
     distance = np.abs(X[:, None] - means[None]).sum(axis=2)
     np.testing.assert_array_equal(model.predict(X), model.classes_[distance.argmin(axis=1)])
+
+
+def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy) -> None:
+    X, y, codes, vectors = labelled(toy)
+    model = SSE(toy.semantics, random_state=0, steps=5).fit(X, y)
+    few = Rows(X, codes).thinned(20)
+    assert np.bincount(few.codes).tolist() == [20] * 12
+    want = fit_temperature(model._scores(few.X, vectors), few.codes, 12)
+    assert model.temperature_ == pytest.approx(want, rel=1e-9)
 
 
 def test_jlse_scores_are_a_similarity_of_codes(toy: Toy) -> None:

@@ -19,10 +19,11 @@ from typer.testing import CliRunner
 from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.inductive import _fold_passes as fold_passes
-from unseen.rows import top_share as best
+from unseen.inductive import _bilinear_folds
+from unseen.rows import top_share
 from unseen.scale import cluster as passes
 from unseen.scale import connect, open_files
+from unseen.statistics import review
 from unseen.transductive.selection import BalancedSelection
 
 ROWS, COLUMNS, SEEN, UNSEEN = 20_000, 32, 20, 5
@@ -123,9 +124,9 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
 
     computed = passes._computed
     monkeypatch.setattr(passes, "_computed", watched)
-    monkeypatch.setattr(fold_passes, "TEMPERED", 10)  # samples that are small against 20,000 rows
-    monkeypatch.setattr(best, "FEW", 100)
-    monkeypatch.setattr(sketch, "SKETCH_ROWS", 300)
+    monkeypatch.setattr(_bilinear_folds, "TEMPERED", 10)  # samples that are small against 20,000 rows
+    monkeypatch.setattr(top_share, "FEW", 100)
+    monkeypatch.setattr(review, "SKETCH_ROWS", 300)
     model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
     model.fit(*problem.opened())
     assert 0 < longest < ROWS / 5  # the largest: 30 rows of 25 classes, with codes and weights

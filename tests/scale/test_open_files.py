@@ -32,6 +32,7 @@ from unseen import (
 from unseen.exceptions import DataError
 from unseen.scale import open_files, write_labels
 from unseen.scale.local import LocalChunks
+from unseen.statistics import review
 from unseen.transductive.selection import ThresholdSelection
 
 
@@ -159,7 +160,7 @@ def test_memory_is_bounded_by_a_chunk(
 ) -> None:
     """What NumPy allocates: X is 32 MB, and a chunk 1 MB; some rows have no label."""
     monkeypatch.setattr(open_files, "CHUNK_BYTES", 2**20)
-    monkeypatch.setattr(sketch, "SKETCH_ROWS", 50)  # a sample that is small against the rows
+    monkeypatch.setattr(review, "SKETCH_ROWS", 50)  # a sample that is small against the rows
     random = np.random.default_rng(0)
     y = random.integers(-1, 10, size=2**15)
     X = random.normal(size=(len(y), 128)) + y[:, None]
@@ -190,7 +191,8 @@ def test_a_number_that_is_not_finite_is_named_with_its_place(toy: Toy) -> None:
 def test_who_needs_all_rows_says_who_does_not(estimator: Any, toy: Toy) -> None:
     estimator.set_params(semantics=toy.semantics, candidates="unseen")
     with pytest.raises(
-        ValueError, match=r"needs all rows in memory.*np.asarray\(X\).*takes_chunks=True"
+        ValueError,
+        match=r"needs all rows in memory.*np.asarray\(X\).*FastTraining.*takes_chunks=True\)",
     ):
         estimator.fit(da.from_array(toy.X, chunks=(100, 12)), toy.y)
 

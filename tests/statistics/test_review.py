@@ -1,4 +1,4 @@
-"""The review of a pool by rehearsals on seen classes, and its sketch for models of other kinds."""
+"""The review of a pool by rehearsals on seen classes, in a sketch of its rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unseen.statistics.gaussian_classes import EVEN_TIE, FIRM_TIE, Plan
 
 from toys import make_toy
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.scale.local import LocalChunks
-from unseen.statistics import review
+from unseen.statistics import review as reviewing
+from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan
 from unseen.statistics.evaluation import evenness
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
@@ -172,10 +172,10 @@ def test_rehearsed_pools() -> None:
 
 
 def test_the_first_directions_hold_what_rows_have_most_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sketch, "SKETCH_COLUMNS", 20)
+    monkeypatch.setattr(reviewing, "SKETCH_COLUMNS", 20)
     random = np.random.default_rng(0)
     X = 9 * random.normal(size=(200, 15)) @ random.normal(size=(15, 60)) + random.normal(size=(200, 60))
-    basis = sketch.first_directions(X)
+    basis = reviewing.first_directions(X)
     np.testing.assert_allclose(basis.T @ basis, np.eye(20), atol=1e-9)
     best = np.linalg.svd(X, compute_uv=False)[:20]
     assert np.square(X @ basis).sum() >= 0.999 * np.square(best).sum()
@@ -186,8 +186,8 @@ def test_directions_that_rows_do_not_have_are_made_up(distinct: int) -> None:
     """Rows that repeat have fewer directions than are asked for."""
     random = np.random.default_rng(0)
     X = np.tile(random.normal(size=(distinct, 300)), (600 // distinct, 1)).astype(np.float32)
-    basis = sketch.first_directions(X)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(sketch.SKETCH_COLUMNS), atol=1e-5)
+    basis = reviewing.first_directions(X)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(reviewing.SKETCH_COLUMNS), atol=1e-5)
     np.testing.assert_allclose(X @ basis @ basis.T, X, atol=1e-3)
 
 
@@ -201,7 +201,7 @@ def sketch_problem(p: int = FEWEST_FEATURES) -> tuple[Rows, Any, Any, Any]:
 def test_a_review_leaves_the_rows_as_they_were() -> None:
     rows, pool, seen, vectors = sketch_problem()
     before = rows.X.copy(), pool.copy()
-    assert sketch.review_pool(rows, pool, seen, vectors) is not None
+    assert reviewing.review_pool(rows, pool, seen, vectors) is not None
     np.testing.assert_array_equal(rows.X, before[0])
     np.testing.assert_array_equal(pool, before[1])
 
@@ -209,14 +209,14 @@ def test_a_review_leaves_the_rows_as_they_were() -> None:
 @pytest.mark.parametrize("p", [20, FEWEST_FEATURES, 300])
 def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
     rows, pool, seen, vectors = sketch_problem(p)
-    want = sketch.review_pool(rows, pool, seen, vectors)
+    want = reviewing.review_pool(rows, pool, seen, vectors)
     chunks = Rows(LocalChunks.of(rows.X, (100, 80)), LocalChunks.of(rows.codes, (100, 80)))
     random = np.random.default_rng(0)
     turn, order = random.permutation(len(pool)), random.permutation(15)
     turned = Rows(rows.X[::-1], np.argsort(order)[rows.codes[::-1]])
     for got in (
-        sketch.review_pool(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors),
-        sketch.review_pool(turned, pool[turn], seen[order], vectors),
+        reviewing.review_pool(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors),
+        reviewing.review_pool(turned, pool[turn], seen[order], vectors),
     ):
         assert want is not None
         assert got is not None
@@ -228,10 +228,10 @@ def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
 
 def test_a_sketch_of_many_rows_is_that_of_the_rows_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, pool, seen, vectors = sketch_problem()
-    monkeypatch.setattr(sketch, "SKETCH_ROWS", 30)
-    one = sketch.review_pool(rows, pool, seen, vectors)
+    monkeypatch.setattr(reviewing, "SKETCH_ROWS", 30)
+    one = reviewing.review_pool(rows, pool, seen, vectors)
     thin = Rows(pool, np.zeros(len(pool), dtype=np.intp)).thinned(30).X
-    other = sketch.review_pool(rows, thin, seen, vectors)
+    other = reviewing.review_pool(rows, thin, seen, vectors)
     assert one is not None
     assert other is not None
     assert one.evenness == pytest.approx(other.evenness, abs=1e-9)
@@ -241,6 +241,6 @@ def test_a_sketch_of_many_rows_is_that_of_the_rows_it_draws(monkeypatch: pytest.
 def test_few_classes_are_not_reviewed() -> None:
     rows, pool, seen, vectors = sketch_problem()
     few = rows.of_classes(np.arange(FEWEST_TO_REHEARSE - 1))
-    assert sketch.review_pool(few, pool, seen[: FEWEST_TO_REHEARSE - 1], vectors) is None
-    assert sketch.review_pool(rows, pool, seen, vectors[:1]) is None
-    assert sketch.review_pool(rows, pool[:0], seen, vectors) is None
+    assert reviewing.review_pool(few, pool, seen[: FEWEST_TO_REHEARSE - 1], vectors) is None
+    assert reviewing.review_pool(rows, pool, seen, vectors[:1]) is None
+    assert reviewing.review_pool(rows, pool[:0], seen, vectors) is None

@@ -19,7 +19,7 @@ POOL_METHODS = [m for m in ESTIMATORS if isinstance(m, TransductiveClassifier)]
 @pytest.mark.parametrize("model", [m for m in POOL_METHODS if not m.takes_class_means], ids=name_of)
 def test_fast_training_refuses_methods_that_would_ignore_class_means(model):
     fast = FastTraining(clone(model), semantics=TOY.semantics)
-    message = rf"{type(model).__name__} learns from all rows.*no fast form.*takes_class_means=True"
+    message = rf"{type(model).__name__} learns from all rows.*no fast form.*takes_class_means=True\)"
     for outer in (fast, SelfPaced(fast)):
         with pytest.raises(ValueError, match=message):
             outer.fit(X, Y)

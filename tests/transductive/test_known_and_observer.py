@@ -27,9 +27,10 @@ from unseen import (
     open_rows,
 )
 from unseen.rows.known import NOTHING_KNOWN, Known
+from unseen.statistics.seen_model import Prior
 from unseen.transductive import AgreementSelection, BalancedSelection, Selection, ThresholdSelection
 from unseen.transductive._pool import TransductiveClassifier
-from unseen.transductive.rounds import run_rounds
+from unseen.transductive.rounds import SelfPacedRounds
 
 TOY = make_toy()
 X, Y = TOY.transductive()
@@ -188,8 +189,10 @@ def test_the_loss_of_a_round_compares_known_labels_with_the_models_own_embedding
     start = g, np.log(g)
     known = Known(np.array([1]), np.array([0]))
     strategy = BalancedSelection(shares=(1.0,), prior=None)
-    history, _ = run_rounds(start, lambda *_: start, strategy, known=known)
-    assert history[0].loss == pytest.approx(((0.1**2 + 0.1**2) + (0.8**2 + 0.8**2)) / 2)
+    rounds = SelfPacedRounds(start, strategy, known=known)
+    for _ in rounds:
+        rounds.scores = start
+    assert rounds.history[0].loss == pytest.approx(((0.1**2 + 0.1**2) + (0.8**2 + 0.8**2)) / 2)
 
 
 def test_an_uneven_pool_keeps_known_labels():
@@ -216,17 +219,11 @@ def test_a_strategy_that_drops_known_rows_is_given_them_back():
 def test_every_round_selects_known_rows(selection):
     if selection == "agreement":  # with a partner that contradicts every known label
         selection = AgreementSelection(ESZSL(TOY.semantics).fit(X, Y).predict_proba(X[POOL]))
-    chosen = []
-
-    def learn(found, _):
-        chosen.append(found)
-        return start
-
     g = ESZSL(TOY.semantics).fit(X, Y).predict_proba(X[POOL])
-    start = g, np.log(g)
     rows, places = _places(OTHERS)
-    run_rounds(start, learn, selection, known=Known(rows, places))
-    assert chosen
+    rounds = SelfPacedRounds((g, np.log(g)), selection, known=Known(rows, places))
+    chosen = list(rounds)
+    assert len(chosen) == len(rounds.history) > 1
     for found in chosen:
         np.testing.assert_array_equal(found.codes[rows], places)
         assert (found.weights[rows] > 0).all()
@@ -263,7 +260,7 @@ def test_nothing_can_be_known_of_an_empty_pool():
 @pytest.mark.parametrize("model", REFUSERS, ids=name_of)
 def test_methods_that_cannot_learn_from_known_rows_say_so(model):
     model = clone(model).set_params(semantics=TOY.semantics)
-    message = rf"{type(model).__name__} cannot learn from known rows.*takes_known=True"
+    message = rf"{type(model).__name__} cannot learn from known rows.*select\(takes_known=True\) lists"
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y, known={0: CLASSES[0]})
     model.fit(X, Y, known={}, observer=lambda *_: None)

@@ -91,6 +91,7 @@ class SSE(ZeroShotClassifier):
         2015,
         table_name="SSE-ReLU",
     )
+    _calibration_rows = 20  # a score costs more here than in other methods
 
     anchors_: Array
     weight_: Array
