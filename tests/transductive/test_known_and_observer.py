@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from unseen.statistics.gaussian_classes import Prior
 
 from estimators import ESTIMATORS, name_of
 from toys import make_toy
