@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,21 +13,10 @@ from unseen.rows.kernels import scaled
 from unseen.statistics.shared_model import SharedModel, Sums
 from unseen.statistics.shared_space import ROUNDS, SharedPool, SharedState, adapt_shared
 from unseen.transductive._pool import Compress, Split
-from unseen.transductive._shared_space import SharedSpaceClassifier
+from unseen.transductive._shared_space import TRUSTED, SharedRound, SharedSpaceClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
-from unseen.transductive.rounds import Round, show_round
+from unseen.transductive.rounds import show_round
 from unseen.typing import Array, Codes
-
-TRUSTED = 0.5
-"""A row counts as trusted when it is likelier to belong to its class than to all others."""
-
-
-@dataclass(frozen=True)
-class SharedRound(Round):
-    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
-
-    moved: float = float("nan")
-    """The share of label mass that changed its class."""
 
 
 class SharedSpacePrototypes(SharedSpaceClassifier):
