@@ -166,6 +166,10 @@ def test_what_a_data_set_or_a_method_lacks_is_skipped_with_the_reason():
     assert "bare holds out no rows of seen classes" in found.error
     found = attempt(Cell("whole", "ESZSL", prior="known"), lambda name: data)
     assert (found.status, found.error) == ("skipped", "ESZSL does not offer the class prior 'known'.")
+    for name in ("SharedSpacePrototypes", "CosineZSL", "ZLaP"):
+        found = attempt(Cell("whole", name), lambda name: data)
+        assert (found.status, found.metrics) == ("skipped", {})
+        assert f"{name} needs features and semantics of one space, and whole has 32" in found.error
 
 
 def test_one_row_a_class_and_shares():

@@ -41,6 +41,10 @@ SHARPENING = 0.5
 NEIGHBOUR_WEIGHT, NEIGHBOUR_ROWS = 2.0, 10.0
 """The neighbours' labels weigh NEIGHBOUR_WEIGHT·g/(g + NEIGHBOUR_ROWS), g the rows of a class."""
 
+MOST_GAUSSIAN_WEIGHT = 1.0
+"""Scores of Gaussian classes are log-odds: they count once at most, however sure the start is. In a
+pool of one class that the start is sure of, they tell nothing, and more weight would raise noise."""
+
 EXPECTED_EXCESS = 0.1
 """Squared variation of class sizes, beyond that of chance, which even pools show too."""
 
@@ -150,7 +154,8 @@ class SharedPool:
         model = replace(model, log_shares=np.log(own.mass + even))
         S = model.gaussian_scores(self.X[self.sample], model.means[: len(self.vectors)])
         wanted = SHARPENING * self.entropy
-        return self.sharpened(replace(model, gaussian_weight=to_entropy(S, wanted)), state, wanted)
+        weight = min(to_entropy(S, wanted), MOST_GAUSSIAN_WEIGHT)
+        return self.sharpened(replace(model, gaussian_weight=weight), state, wanted)
 
     def labelled(self, model: SharedModel, before: SharedState) -> SharedState:
         """Label the rows anew."""

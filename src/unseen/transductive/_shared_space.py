@@ -54,6 +54,10 @@ class SharedSpaceClassifier(TransductiveClassifier):
     """
 
     needs_labelled_rows: ClassVar[bool] = False
+    _whole: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are integers >= 0."""
+    _not_negative: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are numbers >= 0."""
 
     start_: Array
     _width: int
@@ -94,6 +98,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
                 f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
                 "Give the embedding of a text for every class."
             )
+        self._check_parameters()
         return super().fit(X, y, sample_weight, known=known, observer=observer)
 
     def _split(self, rows: Any, pool: Any, labelled: Any) -> Split:
@@ -123,6 +128,17 @@ class SharedSpaceClassifier(TransductiveClassifier):
             self._refuse("scale", "'auto' or a number > 0")
         return SENTENCE_SCALE if value is None else value
 
+    def _check_parameters(self) -> None:
+        self._scale()
+        for name in self._whole:
+            value = getattr(self, name)
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
+                self._refuse(name, "an integer >= 0")
+        for name in self._not_negative:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                self._refuse(name, "a number >= 0")
+
     def _first_scores(self, X: Array, vectors: Array) -> Array:
         """Return τ·cos, (N, L)."""
         return np.asarray(cosines(X, vectors) * X.dtype.type(self._scale()))
@@ -149,10 +165,6 @@ class SoftLabelClassifier(SharedSpaceClassifier):
     """
 
     confidence_: Array
-    _whole: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are integers >= 0."""
-    _not_negative: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
 
     @abstractmethod
     def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
@@ -163,7 +175,6 @@ class SoftLabelClassifier(SharedSpaceClassifier):
         """Set what answers new rows as it is without a pool."""
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
-        self._check_parameters()
         self._forget()
         self.history_ = []
         self._fitted_keys = class_keys(split.vectors)
@@ -196,14 +207,3 @@ class SoftLabelClassifier(SharedSpaceClassifier):
         fitted = Places(self._fitted_keys)
         places = [fitted.take(key) for key in class_keys(vectors)]
         return np.array([-1 if place is None else place for place in places], dtype=np.intp)
-
-    def _check_parameters(self) -> None:
-        self._scale()
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._not_negative:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")

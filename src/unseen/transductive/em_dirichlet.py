@@ -117,9 +117,12 @@ class EMDirichlet(SoftLabelClassifier):
         """Return the estimator with the settings of the authors' program."""
         return cls(semantics, candidates, scale=30.0, effective_classes=5, rounds=20, steps=1000)
 
-    def _forget(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.effective_classes < 1:
             self._refuse("effective_classes", "an integer >= 1")
+
+    def _forget(self) -> None:
         self._alpha = None
 
     def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:

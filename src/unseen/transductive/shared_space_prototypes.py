@@ -77,6 +77,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         "the authors of unseen", "Class texts corrected by a pool", "this library", 2026
     )
     takes_known = True
+    _whole = ("rounds", "neighbours")
 
     confidence_: Array
     diagnostics_: dict[str, float]
@@ -108,9 +109,12 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         finally:
             del self._earlier
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.class_prior not in ("auto", "uniform"):
             self._refuse("class_prior", "'auto' or 'uniform'")
+
+    def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self.history_, self.diagnostics_, self._model = [], {}, None
         self._fitted_keys = class_keys(split.vectors)
         self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)

@@ -110,11 +110,14 @@ class ZLaP(SoftLabelClassifier):
         """Return the estimator with the settings of the authors' program."""
         return cls(semantics, candidates, neighbours=5, text_power=5.0, propagation=0.3)
 
-    def _forget(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.neighbours < 1:
             self._refuse("neighbours", "an integer >= 1")
         if self.propagation >= 1:
             self._refuse("propagation", "a number in [0, 1)")
+
+    def _forget(self) -> None:
         self._pool = None
 
     def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
