@@ -126,11 +126,18 @@ class SharedPool:
 
     def excess(self, codes: Codes) -> float:
         """Return the squared variation of class sizes beyond that of an even pool."""
+        return self._excess_of(np.bincount(codes, minlength=len(self.vectors)))
+
+    def _excess_of(self, sizes: Array) -> float:
         if self._equal:
             return LEAST_EXCESS
-        counts = np.bincount(codes, minlength=len(self.vectors))
-        variation = float(counts.var()) / float(counts.mean()) ** 2
-        return max(variation - len(counts) / len(codes) - EXPECTED_EXCESS, LEAST_EXCESS)
+        variation = float(sizes.var()) / float(sizes.mean()) ** 2
+        return max(variation - len(sizes) / float(sizes.sum()) - EXPECTED_EXCESS, LEAST_EXCESS)
+
+    def log_shares(self, mass: Array, excess: float | None = None) -> Array:
+        """Return class shares in logarithms, equal ones if sizes vary no more than in an even pool."""
+        excess = self._excess_of(mass) if excess is None else excess
+        return np.log(mass + float(mass.sum()) / len(mass) / excess)
 
     def said(self, state: SharedState, rows: slice | Codes) -> sparse.csr_matrix:
         """Return what the neighbours of rows say of their classes."""
@@ -150,8 +157,8 @@ class SharedPool:
         self._moments = own.moments
         tie = 1.0 if state.model is None else state.model.tie
         model = SharedModel.of(own.plus(known), vectors, self.scale, tie)
-        even = len(self) / len(own.mass) / self.excess(state.codes)
-        model = replace(model, log_shares=np.log(own.mass + even))
+        shares = self.log_shares(own.mass, self.excess(state.codes))
+        model = replace(model, log_shares=shares)
         S = model.gaussian_scores(self.X[self.sample], model.means[: len(self.vectors)])
         wanted = SHARPENING * self.entropy
         weight = min(to_entropy(S, wanted), MOST_GAUSSIAN_WEIGHT)

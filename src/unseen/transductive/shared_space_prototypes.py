@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -100,8 +101,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     def partial_fit(self, X: Any, y: Any = None, *, known: Mapping[int, Any] | None = None) -> Self:
         """Go on with another batch of the pool; memory does not grow with the number of batches.
 
-        What earlier batches said of the classes counts in their means and in the scatter. Class shares
-        are those of the batch. ``transduction_`` is that of the batch.
+        What earlier batches said of the classes counts in their means and in the scatter. The batch is
+        answered with its own class shares, new rows with those of all batches. ``transduction_`` is
+        that of the batch.
         """
         self._earlier = getattr(self, "_seen_sums", None)
         try:
@@ -169,6 +171,8 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == len(own.mass):
             own = own.plus(earlier)
+            if model is not None:
+                self._model = replace(model, log_shares=pool.log_shares(own.mass))
         self._seen_sums = own
         changed = codes != pool.start.codes
         sureness = float(confidence[changed].mean()) if changed.any() else float("nan")
