@@ -48,6 +48,15 @@ def soft_labels(S: Array) -> sparse.csr_matrix:
     return sparse.csr_matrix((values.ravel(), places.ravel(), starts), shape=S.shape)
 
 
+def moved_mass(labels: sparse.csr_matrix, before: sparse.csr_matrix) -> float:
+    """Return half the sum of |new − old| over soft labels of the same rows."""
+    values = labels.data.reshape(labels.shape[0], -1)
+    places = labels.indices.reshape(values.shape)
+    old = np.take_along_axis(before.toarray(), places, axis=1)
+    left_out = float(before.data.sum()) - float(old.sum())
+    return (float(np.abs(values - old).sum()) + left_out) / 2
+
+
 def largest(labels: sparse.csr_matrix) -> tuple[Codes, Array]:
     """Return the class with the largest soft label of each row, and that label."""
     values = labels.data.reshape(labels.shape[0], -1)

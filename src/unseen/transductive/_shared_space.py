@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.inputs import read_rows
+from unseen.rows.passes import blocks
 from unseen.statistics.entropy import largest
 from unseen.statistics.shared_model import cosines
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
@@ -25,6 +26,9 @@ SENTENCE_SCALE = 20.0
 
 CLIP_SCALE = 100.0
 """τ of CLIP, its ``logit_scale``."""
+
+BLOCK_NUMBERS = 2_000_000
+"""Numbers of a block of scores."""
 
 TRUSTED = 0.5
 """A row counts as trusted when it is likelier to belong to its class than to all others."""
@@ -117,9 +121,10 @@ class SharedSpaceClassifier(TransductiveClassifier):
     def _note(self, split: Split, first_round: Array) -> None:
         super()._note(split, first_round)
         self.start_ = self.transduction_.copy()
-        if len(split.pool):
-            best = self._first_scores(split.pool, split.vectors).argmax(axis=1)
-            self.start_[~split.labelled] = split.candidates[best]
+        best = np.empty(len(split.pool), dtype=np.intp)
+        for rows in blocks(len(best), max(64, BLOCK_NUMBERS // len(split.vectors))):
+            best[rows] = self._first_scores(split.pool[rows], split.vectors).argmax(axis=1)
+        self.start_[~split.labelled] = split.candidates[best]
 
     def _scale(self) -> float:
         """Return τ."""

@@ -150,7 +150,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         values = np.ones(len(X)) if weights is None else weights.astype(float)
         shape = (len(X), L + len(others))
         labels = sparse.csr_matrix((values, (np.arange(len(X)), place[codes])), shape=shape)
-        sums = Sums.of(X, labels)
+        sums = Sums.of(scaled(X, "root"), labels)
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == L:
             sums = earlier.plus(sums)
@@ -167,7 +167,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         """Answer at the entropy of the start, and keep what labels new rows."""
         codes, confidence, model = pool.answer(state)
         self._codes, self.confidence_, self._model = codes, confidence, model
-        own = Sums.of(split.pool, state.labels)
+        own = pool.sums(state)
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == len(own.mass):
             own = own.plus(earlier)
@@ -193,7 +193,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
             place = fitted.take(key)
             if place is not None:
                 means[i], shares[i] = model.means[place], model.log_shares[place]
-        return np.asarray(model.scores(X, vectors, means) + shares.astype(X.dtype))
+        return np.asarray(
+            model.scorer(vectors, means, X.dtype)(X, scaled(X, "root")) + shares.astype(X.dtype)
+        )
 
     def stranger_score(self, X: Any) -> Array:
         """Return half the squared distance of each row from the nearest candidate, in whitened space.
@@ -203,6 +205,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         X = self._read_new(X)
         if self._model is None:
             return np.asarray(-self._first_scores(X, self._resolve()[1]).max(axis=1))
-        Z = scaled(X, "root") @ self._model.whitening.astype(X.dtype)
-        S = self._model.gaussian_scores(X, self._model.means[: len(self._fitted_keys)])
+        roots = scaled(X, "root")
+        Z = roots @ self._model.whitening.astype(X.dtype)
+        S = self._model.gaussian_scores(roots, self._model.means[: len(self._fitted_keys)])
         return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - S.max(axis=1))
