@@ -125,9 +125,7 @@ class DaskChunks(Chunks):
         out: Array | None = None,
     ) -> DaskChunks:
         """Return rows that the function makes in any task that needs them."""
-        if out is None:
-            tried = [None if a is None else a.example() for a in (self, *others)]
-            out = np.asarray(function(*tried, *given, *each[:1]))
+        out = self.example_of(function, others, given, each) if out is None else out
         found = self._called(_apply, function, others, given, each)
         return DaskChunks(found.blocks, found.sources, self.sizes, out.shape[1:], out.dtype)
 

@@ -90,9 +90,7 @@ class LocalChunks(Chunks):
     ) -> LocalChunks:
         """Return rows that are computed whenever their chunk is read."""
         arrays = (self, *others)
-        if out is None:
-            tried = [None if a is None else a.example() for a in arrays]
-            out = function(*tried, *given, *each[:1])
+        out = self.example_of(function, others, given, each) if out is None else out
 
         def read(number: int) -> Array:
             found = function(*_read(arrays, number), *given, *each[number : number + 1])
