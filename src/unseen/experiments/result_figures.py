@@ -1,4 +1,4 @@
-"""The paper's figures, data first: each is plain numbers with the keys of their rows."""
+"""The data of the paper's figures: plain numbers with the keys of their rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The store: one SQLite file, one transaction a cell.
 
-A row is written whole or not at all, and stays: killing the process at any moment loses at most the
-cell in flight. Write-ahead logging lets a report read while a run writes.
+A row is written completely or not at all: killing the process at any moment loses at most the cell
+that is running. A report can read while a run writes.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Store(SqliteFile):
             raise DataError(f"{path}: is not a store of results: {error}. Name another.") from None
 
     def write(self, cell: Cell, outcome: Outcome) -> None:
-        """Store one cell in one transaction; an earlier row of the same cell gives way."""
+        """Store one cell in one transaction; an earlier row of the same cell is replaced."""
         values = (
             *(cell.key, outcome.status, cell.dataset, cell.method, cell.trial, cell.setting),
             *(cell.prior, cell.share, cell.C, cell.seed, cell.data_hash, outcome.features),
@@ -122,7 +122,7 @@ class Store(SqliteFile):
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
     def untimed(self) -> list[tuple[Any, ...]]:
-        """Return all that two runs must agree on, for comparison."""
+        """Return the columns that two runs must agree on, for comparison."""
         names = ", ".join(f'"{c}"' for c in UNTIMED)
         return self._database.execute(f"select {names} from cells order by key").fetchall()
 
