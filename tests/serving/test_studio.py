@@ -158,7 +158,7 @@ def test_photographs_in_folders(tmp_path, monkeypatch):
     outcome = learn(data, "ESZSL")
     assert outcome.fitted.accuracy() is None
     rows = outcome.fitted.labels().answers
-    assert np.mean([row.image.startswith(row.label) for row in rows]) > 0.6
+    assert np.mean([row.item.startswith(row.label) for row in rows]) > 0.6
     assert unseen.load(write_model(outcome, tmp_path)).origin_["backbone"] == "colours"
     trial = photographs(tmp_path / "seen", None, table, held_out="red,blue", backbone="colours")
     assert sorted(set(trial.truth)) == ["blue", "red"]

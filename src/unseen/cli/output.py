@@ -139,11 +139,11 @@ def separation_json(separation: Any) -> dict[str, Any]:
 
 
 def labels_table(labels: Any) -> Table:
-    """Return the table of classes: how many photographs each got, how sure, and some to review."""
+    """Return the table of classes: how many photographs or texts each got, and how sure."""
     trial = labels.accuracy is not None
     table = Table(header_style="bold")
     table.add_column("class")
-    table.add_column("photographs", justify="right")
+    table.add_column(labels.kind, justify="right")
     table.add_column("unsure", justify="right")
     if trial:
         table.add_column("found", justify="right")
@@ -160,8 +160,10 @@ def labels_table(labels: Any) -> Table:
 
 def labels_json(labels: Any) -> dict[str, Any]:
     """Return the labels as plain data."""
+    from unseen.labelling.labels import COLUMNS
+
     content: dict[str, Any] = {
-        "photographs": len(labels.answers),
+        labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
         "candidates": labels.candidates,
         "counts": labels.counts,
@@ -169,6 +171,8 @@ def labels_json(labels: Any) -> dict[str, Any]:
     if labels.accuracy is not None:
         content["accuracy_per_class"] = labels.accuracy
         content["accuracy_by_class"] = labels.by_class
-    names = ("image", "label", "confidence", "runner_up", "round")
-    content["labels"] = [{n: getattr(a, n) for n in names} for a in labels.answers]
+    item, *names = COLUMNS[labels.kind]
+    content["labels"] = [
+        {item: a.item, **{name: getattr(a, name) for name in names}} for a in labels.answers
+    ]
     return content

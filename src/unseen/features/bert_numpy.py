@@ -96,7 +96,7 @@ class Layer:
         )
 
     def __call__(self, hidden: Float32, runs: Sequence[tuple[slice, int]], work: Workspace) -> None:
-        """Replace the tokens by those of the next layer; ``runs`` are rows of sentences of one length."""
+        """Replace tokens by those of the next layer; ``runs`` are rows of sentences of one length."""
         projected = np.matmul(hidden, self.queries_keys_values, out=work.projected)
         projected += self.projection_bias
         for rows, length in runs:

@@ -45,7 +45,7 @@ class Fitted:
     model: Any
     classes: list[str]
     probabilities: Array
-    """(M, L) one row for each picture of the pool; corrected rows are certain of their class."""
+    """(M, L) one row for each picture or text of the pool; corrected rows are certain of their class."""
     rounds: Array | None
     """The round that first trusted each row of the pool, -1 for never; None without rounds."""
     seconds: float
@@ -66,7 +66,13 @@ class Fitted:
         """Return the labels of the pool, least confident first; in a trial, with the accuracy."""
         data = self.task.data
         return answers_of(
-            self.probabilities, self.classes, data.paths, data.root, self.rounds, data.truth
+            self.probabilities,
+            self.classes,
+            data.items,
+            data.root,
+            self.rounds,
+            data.truth,
+            data.texts,
         )
 
     def accuracy(self) -> float | None:
@@ -74,7 +80,7 @@ class Fitted:
         truth = self.task.data.truth
         if not truth:
             return None
-        untouched = np.ones(len(truth), dtype=bool)
+        untouched = np.array([bool(label) for label in truth])
         untouched[list(self.task.corrections)] = False
         return float(per_class_accuracy(np.array(truth)[untouched], self.predicted[untouched]))
 

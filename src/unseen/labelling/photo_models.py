@@ -75,7 +75,8 @@ def predict(
     extraction = extract(pictures, backbone, store, on_progress=on_progress)
     classes = [str(c) for c in model.classes_.tolist()]
     probabilities = np.asarray(model.predict_proba(extraction.X))
-    return answers_of(probabilities, classes, extraction.paths, folder), extraction
+    items = [path.relative_to(folder).as_posix() for path in extraction.paths]
+    return answers_of(probabilities, classes, items, folder), extraction
 
 
 def recipe_of(model: Any, origin: dict[str, Any], path: Path) -> Recipe:
