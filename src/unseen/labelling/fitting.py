@@ -45,7 +45,7 @@ class Fitted:
     model: Any
     classes: list[str]
     probabilities: Array
-    """(M, L) one row for each picture or text of the pool; corrected rows are certain of their class."""
+    """(M, L) one row for each item of the pool; corrected rows are certain of their class."""
     rounds: Array | None
     """The round that first trusted each row of the pool, -1 for never; None without rounds."""
     seconds: float

@@ -22,8 +22,9 @@ def marking_words(
     """Return the words of each class with the largest log-odds, in units of their standard error.
 
     A word counts once a text. With a = texts of the class that have it and n = texts of the class, the
-    log-odds are log((a + αq) / (n − a + α(1 − q))), q the share of all texts that have the word, less the
-    same of all other texts; the variance is 1/(a + αq) + 1/(b + αq) (Monroe, Colaresi and Quinn, 2008).
+    log-odds are log((a + αq) / (n − a + α(1 − q))), where q is the share of all texts that have the
+    word, less the same of all other texts, b of which have it; the variance is 1/(a + αq) + 1/(b + αq)
+    (Monroe, Colaresi and Quinn, 2008).
 
     Examples
     --------

@@ -135,8 +135,8 @@ def _records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in SUFFIXES:
         raise DataError(
-            f"{path}: is no file of texts that is known. Its name must end in {', '.join(SUFFIXES)}; all "
-            "but Parquet may be compressed, with .gz."
+            f"{path}: is no file of texts that is known. Its name must end in {', '.join(SUFFIXES)}; "
+            "all but Parquet may be compressed, with .gz."
         )
     with reading(path):
         if suffix == ".parquet":
@@ -220,7 +220,7 @@ def _check_columns(path: Path, line: int, there: Sequence[str], wanted: Sequence
     for name in wanted:
         if name not in there:
             raise DataError(
-                f"{path}: line {line} has no column {name!r}. It has {', '.join(map(repr, there[:8]))}. "
-                "Name the one that holds the texts, or the labels.",
+                f"{path}: line {line} has no column {name!r}. It has {', '.join(map(repr, there[:8]))}"
+                ". Name the one that holds the texts, or the labels.",
                 options=("column", "label_column"),
             )

@@ -20,14 +20,12 @@ from unseen.features import (
 from unseen.features.words import class_means
 from unseen.files import read_npy
 from unseen.labelling.classes import Given, Recipe
-from unseen.labelling.folders import read_names
+from unseen.labelling.folders import check_candidates, read_names
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.text_files import TextRows, read_class_texts, read_texts
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
-METHOD = "SharedSpacePrototypes"
-"""The method for texts where none is named: texts and classes have vectors of one encoder."""
 NAME_PROMPT = "{}"
 """A class without a text of its own is known by its name as it is."""
 
@@ -88,12 +86,7 @@ def prepare_texts(
     pool = None if texts is None else read_texts(texts, column, truth_column)
     labelled = None if seen is None else _labelled(read_texts(seen, column, label_column), given)
     names = given.names if candidates in ("", "all") else read_names(candidates)
-    strangers = [name for name in names if name not in given.names]
-    if strangers:
-        raise DataError(
-            f"{given.source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",
-            options=("candidates",),
-        )
+    check_candidates(names, given.names, given.source)
     truth: list[str] = []
     if pool is not None and truth_column:
         _check_labels(pool, given)
@@ -155,8 +148,8 @@ def embedded_texts(
     X, T = _matrix(embeddings), _matrix(class_embeddings)
     if X.shape[1] != T.shape[1]:
         raise DataError(
-            f"{class_embeddings}: has {T.shape[1]} columns, and {embeddings} has {X.shape[1]}. Both must "
-            "come from one encoder."
+            f"{class_embeddings}: has {T.shape[1]} columns, and {embeddings} has {X.shape[1]}. Both "
+            "must come from one encoder."
         )
     rows = preparation.class_of_row
     if len(T) != len(rows):
@@ -169,8 +162,8 @@ def embedded_texts(
         count = len(pool.texts) + len(pool.broken)
         if count != len(X):
             raise DataError(
-                f"{embeddings}: has {len(X)} rows, and {pool.path} has {count}. Give one vector for each "
-                "row, in the same order."
+                f"{embeddings}: has {len(X)} rows, and {pool.path} has {count}. Give one vector for "
+                "each row, in the same order."
             )
         X = X[pool.rows]
     order = np.argsort([preparation.given.names.index(name) for name in rows], kind="stable")
@@ -245,8 +238,8 @@ def _check_labels(rows: TextRows, given: Given) -> None:
     for label, line in zip(rows.labels, rows.lines, strict=True):
         if label not in known:
             raise DataError(
-                f"{rows.path}: line {line}: the label {label!r} is none of the {len(given.names)} classes "
-                f"of {given.source}. Describe the class there, or correct the label."
+                f"{rows.path}: line {line}: the label {label!r} is none of the {len(given.names)} "
+                f"classes of {given.source}. Describe the class there, or correct the label."
             )
 
 

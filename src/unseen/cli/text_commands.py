@@ -1,0 +1,135 @@
+"""``unseen label --texts`` and ``unseen fit --texts``: texts to labels, texts to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from unseen.cli import options, output
+from unseen.exceptions import DataError
+
+if TYPE_CHECKING:
+    from unseen.labelling import Fitted, TextPreparation
+
+
+@dataclass(frozen=True)
+class TextInput:
+    """The options that say what is labelled and how."""
+
+    texts: Path | None
+    column: str
+    classes: Path | None
+    seen: Path | None
+    label_column: str
+    truth_column: str
+    candidates: str
+    embeddings: Path | None
+    class_embeddings: Path | None
+    words: str
+    method: str
+    cache: Path | None
+    seed: int
+
+
+def label_texts(
+    given: TextInput,
+    out: Path,
+    report: Path | None,
+    unlabelled: Path | None,
+    hold_out: str,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Label texts; write the CSV, the page and a summary."""
+    from unseen import features, labelling
+
+    if unlabelled is not None or hold_out:
+        raise DataError(
+            "--unlabelled and --hold-out belong to photographs. Leave them out: --texts names what is "
+            "labelled, and --truth-column makes it a trial."
+        )
+    preparation, fitted = fit_texts(given)
+    labels = fitted.labels()
+    labels.write(out)
+    data = fitted.task.data
+    separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
+    if report is not None:
+        facts = _facts(preparation, fitted)
+        labelling.write_text_report(report, fitted, facts, fitted.notes, separation)
+    if as_json:
+        output.print_json(
+            {
+                **text_fit_json("unseen label", out, preparation, fitted),
+                "report": None if report is None else str(report),
+                "semantics": output.separation_json(separation),
+                **output.labels_json(labels),
+            }
+        )
+    else:
+        output.print_separation(separation)
+        output.print_labels(labels, fitted, out, report)
+    if strict and data.broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
+
+
+def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
+    """Read, encode and fit."""
+    from unseen import features, labelling
+
+    preparation = labelling.prepare_texts(
+        given.texts,
+        given.classes,
+        column=given.column,
+        seen=given.seen,
+        label_column=given.label_column,
+        truth_column=given.truth_column,
+        candidates=given.candidates,
+    )
+    method = given.method or options.TEXT_METHOD
+    if given.embeddings is not None:
+        data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+    if given.class_embeddings is not None:
+        raise DataError("--class-embeddings goes with --embeddings: both come from one encoder.")
+    encoder = features.text_encoder(given.words or "minilm")
+    with features.FeatureStore(given.cache) as store, output.extracting("learning", "texts") as show:
+        data = labelling.extract_texts(preparation, encoder, store, show)
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+
+
+def text_fit_json(
+    command: str, out: Path, preparation: TextPreparation, fitted: Fitted
+) -> dict[str, Any]:
+    """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
+    data = fitted.task.data
+    return {
+        "command": command,
+        "out": str(out),
+        "method": fitted.task.method,
+        "encoder": data.features,
+        "features": {"computed": data.computed, "reused": data.reused},
+        "seen_classes": _seen_classes(preparation),
+        "notes": fitted.notes,
+        "skipped": [{"text": str(b.path), "reason": b.reason} for b in data.broken],
+    }
+
+
+def _seen_classes(preparation: TextPreparation) -> list[str]:
+    return sorted(set(preparation.seen.labels)) if preparation.seen is not None else []
+
+
+def _facts(preparation: TextPreparation, fitted: Fitted) -> dict[str, str]:
+    data, given = fitted.task.data, preparation.given
+    labelled = f"{len(data.X)} texts of {len(_seen_classes(preparation))} classes with a label, and "
+    several = sum(len(texts) for texts in given.descriptions.values())
+    return {
+        "learned from": (labelled if len(data.X) else "") + f"{len(data.pool)} texts without a label",
+        "described by": f"{several} texts of {len(given.descriptions)} classes"
+        if given.descriptions
+        else "the names of the classes",
+        "vectors": data.features,
+        "method": fitted.task.method,
+    }
