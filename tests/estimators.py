@@ -12,9 +12,10 @@ from unseen.methods import find, select
 
 
 def build_all(*, transductive: bool) -> list[Any]:
-    """Build the library's own methods of one kind with their defaults, seeded."""
+    """Build our methods of one kind that learn from labelled rows, with their defaults, seeded."""
     methods = [find(name) for name in select(transductive=transductive, fast=False)]
-    return [m.build(random_state=0) for m in methods if m.package == "unseen"]
+    own = [m for m in methods if m.package == "unseen" and m.estimator.needs_labelled_rows]
+    return [m.build(random_state=0) for m in own]
 
 
 INDUCTIVE: list[Any] = [*build_all(transductive=False), SynC(loss="struct", random_state=0)]

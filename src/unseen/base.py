@@ -25,6 +25,7 @@ from unseen.inputs import (
     read_labels,
     read_rows,
     read_training,
+    refuse_few_classes,
 )
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
@@ -62,6 +63,8 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
     """Whether ``fit`` sees rows through passes only, and so takes rows that are not in memory."""
     takes_class_means: ClassVar[bool] = True
     """Whether :class:`~unseen.FastTraining` may give it class means in place of rows."""
+    needs_labelled_rows: ClassVar[bool] = True
+    """Whether ``fit`` needs labelled rows of two classes."""
     learns_from_pool: ClassVar[bool] = False
     """Whether ``fit`` learns from unlabelled rows; -1 in y then always marks one."""
     _calibration_rows: ClassVar[int] = 30
@@ -165,11 +168,9 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         X, codes, weights, classes = read_training(
             self, X, y, sample_weight, self._marks_unlabelled(), self._takes_chunks()
         )
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs labelled rows of at least two classes. Got "
-                f"{len(classes)} class: {classes.tolist()}. Label rows of another class."
-            )
+        if self.needs_labelled_rows and len(classes) < 2:
+            refuse_few_classes(classes, X.shape[1], self._parameters()[0], type(self).__name__)
+        classes = classes if len(classes) else self._table().classes[:0]
         self.seen_classes_ = classes
         self._table().positions(classes)
         return X, codes, weights

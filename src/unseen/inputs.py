@@ -20,6 +20,7 @@ from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked, kept, mapped, marked, summed
+from unseen.semantics import ClassTable
 from unseen.typing import Array, Codes
 
 UNLABELLED = -1
@@ -71,6 +72,8 @@ def read_training(
     ``minus_one``: -1 marks an unlabelled row. ``takes_chunks``: rows need not be in memory.
     """
     owner = type(estimator).__name__
+    if y is None and not estimator.needs_labelled_rows:
+        y = np.full(len(X), None, dtype=object)
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     chunks = chunked(X)
@@ -103,6 +106,20 @@ def read_training(
     recode[used] = np.arange(len(used))
     codes = kept(mapped(kernels.at, codes, given=(recode,)))
     return TrainingInput(X, codes, weights, classes[used])
+
+
+def refuse_few_classes(classes: Array, width: int, semantics: object, owner: str) -> NoReturn:
+    """Say that labelled rows of two classes are needed, and what to do where there are none."""
+    remedy = "Label rows of another class."
+    if semantics is not None and ClassTable.of(semantics).vectors.shape[1] == width:
+        remedy = (
+            "Label rows of another class; or, if rows and class vectors are embeddings in one space, "
+            "fit SharedSpacePrototypes, which needs no labelled row."
+        )
+    raise ValueError(
+        f"{owner} needs labelled rows of at least two classes. Got {len(classes)} class: "
+        f"{classes.tolist()}. {remedy}"
+    )
 
 
 def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:

@@ -1,6 +1,7 @@
 """The class table: class → semantic vector.
 
-Every estimator takes ``semantics``: a mapping from a class to its vector, a
+Every estimator takes ``semantics``: a mapping from a class to its vector, or to several of which the
+mean direction is taken, a
 :class:`pandas.DataFrame` whose index holds the classes, or a :class:`ClassTable`. All three
 become a :class:`ClassTable` here, and nowhere else.
 """
@@ -8,6 +9,7 @@ become a :class:`ClassTable` here, and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +79,7 @@ class ClassTable(Mapping[Hashable, Array]):
             columns = [str(c) for c in getattr(semantics, "columns", [])]
             return cls(semantics.index.to_numpy(), semantics.to_numpy(), columns or None)
         if isinstance(semantics, Mapping):
+            semantics = {k: _one_vector(v) for k, v in semantics.items()}
             widths = {k: np.shape(v) for k, v in semantics.items()}
             if len(set(widths.values())) > 1:
                 first, *rest = widths
@@ -171,6 +174,16 @@ class ClassTable(Mapping[Hashable, Array]):
         """Return the table of these classes only, in the order given."""
         rows = self.positions(labels)
         return ClassTable(self.classes[rows], self.vectors[rows], self.attributes)
+
+
+def _one_vector(value: Any) -> Any:
+    """Return the vector of a class; of several, their mean at unit length."""
+    if np.ndim(value) != 2 or not len(value):
+        return value
+    vectors = np.asarray(value, dtype=float)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    mean = (vectors / np.where(lengths > 0, lengths, 1)).mean(axis=0)
+    return mean / (np.linalg.norm(mean) or 1.0)
 
 
 def _as_labels(classes: Sequence[Hashable] | Array) -> Array:

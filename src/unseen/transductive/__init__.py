@@ -3,6 +3,7 @@
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
+from unseen.transductive.cosine import CosineZSL
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.propagation import PrototypePropagation
 from unseen.transductive.rkt import RKT
@@ -16,6 +17,7 @@ from unseen.transductive.selection import (
 )
 from unseen.transductive.self_paced import SelfPaced
 from unseen.transductive.self_paced_prototypes import PrototypeRound, SelfPacedPrototypes
+from unseen.transductive.shared_space_prototypes import SharedRound, SharedSpacePrototypes
 from unseen.transductive.sms import SMS
 from unseen.transductive.taste import TASTE
 from unseen.transductive.tmvhlp import TMVHLP
@@ -32,6 +34,7 @@ __all__ = [
     "AgreementSelection",
     "BalancedSelection",
     "BiDiLEL",
+    "CosineZSL",
     "MaxMarginSSL",
     "PrototypePropagation",
     "PrototypeRound",
@@ -41,6 +44,8 @@ __all__ = [
     "SelfPaced",
     "SelfPacedPrototypes",
     "SemiSupervisedClustering",
+    "SharedRound",
+    "SharedSpacePrototypes",
     "ThresholdSelection",
     "TransductiveClassifier",
     "WDVSc",

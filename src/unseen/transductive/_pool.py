@@ -176,13 +176,17 @@ class TransductiveClassifier(ZeroShotClassifier):
         place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
         return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
 
+    def _pool_codes(self, split: Split) -> Codes:
+        """Return the place of the answer for each row of the pool among the candidates."""
+        return np.asarray(self._scores(split.pool, split.vectors).argmax(axis=1))
+
     def _note(self, split: Split, first_round: Array) -> None:
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
         rounds = kernels.zero_as_never(first_round)
         if len(split.pool):
-            codes = self._scores(split.pool, split.vectors).argmax(axis=1)
+            codes = self._pool_codes(split)
             if known is not None:
                 codes, rounds[known.rows] = known.clamp_labels(codes), 0
             labels[~split.labelled] = candidates[codes]

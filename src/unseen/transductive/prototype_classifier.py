@@ -38,7 +38,7 @@ class PrototypeClassifier(TransductiveClassifier):
     def _keep_classes(self, seen: Array, vectors: Array, seen_points: Array) -> None:
         """Note which class has which prototype."""
         self._seen_points = seen_points
-        self._seen_keys, self._fitted_keys = _keys(seen), _keys(vectors)
+        self._seen_keys, self._fitted_keys = class_keys(seen), class_keys(vectors)
         self._width = int(seen.shape[1])
         self._offsets = np.zeros(len(vectors))
 
@@ -51,8 +51,8 @@ class PrototypeClassifier(TransductiveClassifier):
         """Return a prototype and an offset for each class: adapted, of labelled rows, or predicted."""
         points = self._mapped(vectors).astype(self.points_.dtype)
         offsets = np.zeros(len(vectors))
-        fitted, seen = _Places(self._fitted_keys), _Places(self._seen_keys)
-        for i, key in enumerate(_keys(vectors)):
+        fitted, seen = Places(self._fitted_keys), Places(self._seen_keys)
+        for i, key in enumerate(class_keys(vectors)):
             place = fitted.take(key)
             if place is not None:
                 points[i], offsets[i] = self.points_[place], self._offsets[place]
@@ -106,7 +106,7 @@ class PrototypeClassifier(TransductiveClassifier):
         self._refuse("normalise", "'auto', 'none', 'unit' or 'root'")
 
 
-class _Places:
+class Places:
     """Positions of keys; a key that occurs twice gives its first position first."""
 
     def __init__(self, keys: list[bytes]) -> None:
@@ -120,6 +120,6 @@ class _Places:
         return None if not places else places.pop(0) if len(places) > 1 else places[0]
 
 
-def _keys(vectors: Array) -> list[bytes]:
+def class_keys(vectors: Array) -> list[bytes]:
     """Return a key for each class vector; equal vectors have equal keys."""
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
