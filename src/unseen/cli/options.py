@@ -17,8 +17,8 @@ SKIPPED_EXIT_CODE = 3
 Seen = Annotated[
     Path | None,
     typer.Option(
-        help="Labelled photographs, one sub-folder a class: SEEN/<class>/<picture>. With --texts: a file "
-        "of texts of which some have labels; not needed.",
+        help="Labelled photographs, one sub-folder a class: SEEN/<class>/<picture>. With --texts: a "
+        "file of texts of which some have labels; not needed.",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ Column = Annotated[str, typer.Option(help="The column of the texts, in --texts a
 Embeddings = Annotated[
     Path | None,
     typer.Option(
-        help="Vectors of your own, a .npy with one row for each row of --texts; --texts may be left out.",
+        help="Vectors of your own, a .npy with one row for each row of --texts, which may be left out.",
         show_default=False,
     ),
 ]
@@ -51,8 +51,8 @@ Classes = Annotated[
     Path | None,
     typer.Option(
         help="All classes, seen and not: CSV or Parquet with a column 'class', one column an attribute "
-        "and, if you like, 'description'; or a .txt of names. With --texts: any columns that begin with "
-        "description or example, and several rows a class.",
+        "and, if you like, 'description'; or a .txt of names. With --texts: any columns that begin "
+        "with description or example, and several rows a class.",
         show_default=False,
     ),
 ]

@@ -172,6 +172,8 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
             f"trial: {labels.accuracy:.1%} right per class (chance {chance:.1%}); the labels of the "
             f"{used} were used for this line only"
         )
+    if labels.start_accuracy is not None:
+        console.print(f"the first answer, by the largest cosine: {labels.start_accuracy:.1%} per class")
     wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
     first = "; the unsure ones come first" if labels.unsure else ""
     console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
@@ -190,6 +192,8 @@ def labels_json(labels: Any) -> dict[str, Any]:
     if labels.accuracy is not None:
         content["accuracy_per_class"] = labels.accuracy
         content["accuracy_by_class"] = labels.by_class
+    if labels.start_accuracy is not None:
+        content["start_accuracy_per_class"] = labels.start_accuracy
     item, *names = COLUMNS[labels.kind]
     content["labels"] = [
         {item: a.item, **{name: getattr(a, name) for name in names}} for a in labels.answers

@@ -46,7 +46,7 @@ def label(
     truth_column: Annotated[
         str,
         typer.Option(
-            help="A trial with --texts: a column of it with the right labels, to say how many are right.",
+            help="A trial with --texts: a column of it with the right labels, to compare with.",
             show_default=False,
         ),
     ] = "",
@@ -97,7 +97,8 @@ def label(
         return
     if seen is None:
         raise DataError(
-            "Give --seen FOLDER, labelled photographs of other classes; or --texts FILE, which needs none."
+            "Give --seen FOLDER, labelled photographs of other classes; or --texts FILE, which needs "
+            "none."
         )
     if unlabelled is None and not hold_out:
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")

@@ -70,6 +70,8 @@ def label_texts(
         )
     else:
         output.print_separation(separation)
+        if fitted.start is not None:
+            typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
@@ -109,6 +111,7 @@ def text_fit_json(
         "command": command,
         "out": str(out),
         "method": fitted.task.method,
+        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
         "encoder": data.features,
         "features": {"computed": data.computed, "reused": data.reused},
         "seen_classes": _seen_classes(preparation),
@@ -125,7 +128,7 @@ def _facts(preparation: TextPreparation, fitted: Fitted) -> dict[str, str]:
     data, given = fitted.task.data, preparation.given
     labelled = f"{len(data.X)} texts of {len(_seen_classes(preparation))} classes with a label, and "
     several = sum(len(texts) for texts in given.descriptions.values())
-    return {
+    facts = {
         "learned from": (labelled if len(data.X) else "") + f"{len(data.pool)} texts without a label",
         "described by": f"{several} texts of {len(given.descriptions)} classes"
         if given.descriptions
@@ -133,3 +136,16 @@ def _facts(preparation: TextPreparation, fitted: Fitted) -> dict[str, str]:
         "vectors": data.features,
         "method": fitted.task.method,
     }
+    return facts if fitted.start is None else {**facts, "changed": changes(fitted)}
+
+
+def changes(fitted: Fitted) -> str:
+    """Say how many first answers were changed, and how sure the changed ones are."""
+    changed = fitted.predicted != fitted.start
+    if not changed.any():
+        return "no first answer (by the largest cosine)"
+    sure = fitted.probabilities[changed].max(axis=1).mean()
+    return (
+        f"{changed.sum()} of {len(changed)} first answers (by the largest cosine); those are "
+        f"{sure:.0%} sure on average"
+    )

@@ -88,8 +88,8 @@ def describe(
     encoder : Words
         See :func:`words`.
     descriptions : mapping class -> text or texts, optional
-        A class without one, or with an empty one, is known by its name. The vector of several texts is
-        the mean of theirs, each scaled to unit length.
+        A class without one, or with an empty one, is known by its name. Several texts have the
+        mean direction of their vectors.
     prompt : str
         What is asked about a class that is known by its name; {} stands for the name. That of the
         encoder by default.
@@ -105,21 +105,10 @@ def describe(
     """
     texts_of = [_class_texts(c, (descriptions or {}).get(c), prompt or encoder.prompt) for c in classes]
     vectors = np.asarray(encoder([text for texts in texts_of for text in texts]))
-    return ClassTable(list(classes), class_means(vectors, [len(texts) for texts in texts_of]))
-
-
-def class_means(vectors: Array, counts: Sequence[int]) -> Array:
-    """Return one vector a class from those of its texts, ``counts[k]`` of them for the k-th class.
-
-    A single vector stays as it is; several are scaled to unit length and averaged.
-    """
-    means = []
-    for part in np.split(vectors, np.cumsum(counts)[:-1]):
-        if len(part) > 1:
-            length = np.linalg.norm(part, axis=1, keepdims=True)
-            part = part / np.where(length > 0, length, 1)
-        means.append(part.mean(axis=0))
-    return np.stack(means)
+    parts = np.split(vectors, np.cumsum([len(texts) for texts in texts_of])[:-1])
+    return ClassTable.of(
+        {c: part if len(part) > 1 else part[0] for c, part in zip(classes, parts, strict=True)}
+    )
 
 
 def _class_texts(label: object, given: str | Sequence[str] | None, prompt: str) -> list[str]:

@@ -22,6 +22,9 @@ from unseen.typing import Array
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
 
+BELOW_ANSWER = 0.999
+"""The largest probability of another class, as a share of that of the answer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -50,6 +53,8 @@ class Fitted:
     """The round that first trusted each row of the pool, -1 for never; None without rounds."""
     seconds: float
     notes: list[str] = field(default_factory=list)
+    start: Array | None = None
+    """The first answer for each row of the pool, of a method that corrects one; otherwise None."""
 
     @property
     def predicted(self) -> Array:
@@ -73,6 +78,7 @@ class Fitted:
             self.rounds,
             data.truth,
             data.texts,
+            [] if self.start is None else [str(label) for label in self.start],
         )
 
     def accuracy(self) -> float | None:
@@ -110,12 +116,13 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AdaptationWarning)
         model.fit(X, y, **options)
-        probabilities = np.asarray(model.predict_proba(data.pool)) if len(data.pool) else None
+        probabilities = _pool_probabilities(model, data) if len(data.pool) else None
     seconds = time.perf_counter() - start
     classes = [str(c) for c in model.classes_.tolist()]
     if probabilities is None:
         probabilities = np.empty((0, len(classes)))
     trusted = getattr(model, "labelled_round_", None)
+    start = getattr(model, "start_", None)
     return Fitted(
         task,
         model,
@@ -124,6 +131,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         None if trusted is None else np.asarray(trusted)[len(data.X) :],
         seconds,
         _adaptation_notes(caught),
+        None if start is None else np.asarray(start)[len(data.X) :],
     )
 
 
@@ -140,6 +148,33 @@ def _training_rows(task: Task, transductive: bool) -> tuple[Array, Array]:
     for row, label in task.corrections.items():
         pool_labels[row] = label
     return np.concatenate([data.X, data.pool]), np.concatenate([data.y, pool_labels])
+
+
+def _pool_probabilities(model: Any, data: PoolData) -> Array:
+    """Return the probabilities of the pool.
+
+    A method with a ``confidence_`` answers for its pool in another way than for new rows, whose
+    neighbours it does not know. The answer then has that confidence, and the other classes share the
+    rest as for new rows, but none of them more than the answer.
+    """
+    probabilities = np.asarray(model.predict_proba(data.pool))
+    confidence = getattr(model, "confidence_", None)
+    if confidence is None or probabilities.shape[1] < 2:
+        return probabilities
+    place = {label: k for k, label in enumerate(model.classes_.tolist())}
+    answers = [place[label] for label in np.asarray(model.transduction_)[len(data.X) :].tolist()]
+    rows = np.arange(len(probabilities))
+    others = np.array(probabilities, dtype=float)
+    others[rows, answers] = 0
+    others += np.finfo(float).tiny
+    left = (1 - np.asarray(confidence, dtype=float))[:, None]
+    others *= left / others.sum(axis=1, keepdims=True)
+    most, even = others.max(axis=1, keepdims=True), left / (others.shape[1] - 1)
+    excess = np.maximum(most - BELOW_ANSWER * np.asarray(confidence)[:, None], 0)
+    flat = np.minimum(excess / np.maximum(most - even, np.finfo(float).tiny), 1)
+    others += flat * (even - others)
+    others[rows, answers] = confidence
+    return others
 
 
 def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list[str]) -> Array:

@@ -96,9 +96,10 @@ def summary(
     rows["unsure"] = f"{len(labels.unsure)} of {len(labels.answers)}, below {UNSURE:.0%} confidence"
     if labels.accuracy is not None:
         rows["right"] = (
-            f"{labels.accuracy:.1%} per class, in a trial with held-out classes; "
-            f"chance is {1 / len(labels.candidates):.1%}"
+            f"{labels.accuracy:.1%} per class, in a trial; chance is {1 / len(labels.candidates):.1%}"
         )
+    if labels.start_accuracy is not None:
+        rows["right at first"] = f"{labels.start_accuracy:.1%} per class, by the largest cosine"
     if separation is not None:
         rows["descriptions"] = separation.verdict
     boxes = "".join(warning_box(note) for note in notes)

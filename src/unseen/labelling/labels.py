@@ -17,7 +17,7 @@ from unseen.typing import Array
 Kind = Literal["photographs", "texts"]
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "photographs": ("image", "label", "confidence", "runner_up", "round"),
-    "texts": ("row", "text", "label", "confidence", "unsure", "runner_up"),
+    "texts": ("row", "text", "label", "confidence", "unsure", "runner_up", "start"),
 }
 UNSURE = 0.5
 """Confidence below which an answer is to be looked at."""
@@ -40,6 +40,8 @@ class Answer:
     """Its class, where that is known: in a trial."""
     text: str = ""
     """The text itself; "" for a picture."""
+    start: str = ""
+    """The first answer, of a method that corrects one."""
 
     @property
     def unsure(self) -> bool:
@@ -58,6 +60,8 @@ class Labels:
     """Per-class top-1 accuracy of a trial."""
     by_class: dict[str, float] = field(default_factory=dict)
     kind: Kind = "photographs"
+    start_accuracy: float | None = None
+    """Per-class top-1 accuracy of the first answer in a trial, of a method that corrects one."""
 
     @property
     def unsure(self) -> list[Answer]:
@@ -86,7 +90,7 @@ class Labels:
         confidence = f"{a.confidence:.4f}"
         if self.kind == "texts":
             unsure = "yes" if a.unsure else "no"
-            return [a.item, a.text, a.label, confidence, unsure, a.runner_up]
+            return [a.item, a.text, a.label, confidence, unsure, a.runner_up, a.start]
         return [a.item, a.label, confidence, a.runner_up, "" if a.round is None else a.round]
 
 
@@ -98,6 +102,7 @@ def answers_of(
     rounds: Array | None = None,
     truth: Sequence[str] = (),
     texts: Sequence[str] | None = None,
+    start: Sequence[str] = (),
 ) -> Labels:
     """Return the answers for pictures or texts, least confident first.
 
@@ -117,6 +122,8 @@ def answers_of(
         The classes, in a trial; "" for a row whose class is not known.
     texts : sequence of str, optional
         The texts, if these are answers for texts.
+    start : sequence of str
+        The first answers, of a method that corrects them.
     """
     kind: Kind = "photographs" if texts is None else "texts"
     order = np.argsort(-probabilities, axis=1, kind="stable")
@@ -130,6 +137,7 @@ def answers_of(
             None if rounds is None or rounds[i] < 1 else int(rounds[i]),
             truth[i] if truth else "",
             texts[i] if texts else "",
+            start[i] if len(start) else "",
         )
         for i in range(len(items))
     ]
@@ -142,4 +150,7 @@ def answers_of(
         right.setdefault(a.truth, []).append(a.label == a.truth)
     by_class = {name: float(np.mean(right[name])) for name in sorted(right)}
     accuracy = per_class_accuracy([a.truth for a in judged], [a.label for a in judged])
-    return Labels(answers, classes, root, float(accuracy), by_class, kind)
+    before = None
+    if judged[0].start:
+        before = float(per_class_accuracy([a.truth for a in judged], [a.start for a in judged]))
+    return Labels(answers, classes, root, float(accuracy), by_class, kind, before)

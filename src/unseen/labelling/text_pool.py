@@ -17,7 +17,6 @@ from unseen.features import (
     describe,
     encode_texts,
 )
-from unseen.features.words import class_means
 from unseen.files import read_npy
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.folders import check_candidates, read_names
@@ -131,7 +130,8 @@ def embedded_texts(
     embeddings : path
         ``.npy``, one row for each row of the file of texts.
     class_embeddings : path
-        ``.npy``, one row for each row of the file of classes. Rows of one class are averaged.
+        ``.npy``, one row for each row of the file of classes. Several rows of a class are merged into
+        their mean direction.
     """
     if class_embeddings is None:
         raise DataError(
@@ -166,9 +166,10 @@ def embedded_texts(
                 "each row, in the same order."
             )
         X = X[pool.rows]
-    order = np.argsort([preparation.given.names.index(name) for name in rows], kind="stable")
-    counts = [rows.count(name) for name in preparation.given.names]
-    table = ClassTable(preparation.given.names, class_means(T[order], counts))
+    rows_of: dict[str, list[int]] = {}
+    for row, name in enumerate(rows):
+        rows_of.setdefault(name, []).append(row)
+    table = ClassTable.of({name: T[of] if len(of) > 1 else T[of[0]] for name, of in rows_of.items()})
     return _pool_data(preparation, embeddings.name, X, table, source=embeddings)
 
 
