@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from unseen.cli import options, output
+from unseen.cli import feature_rows, options, output
 from unseen.cli.text_commands import TextInput, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
@@ -40,9 +40,7 @@ def label(
             show_default=False,
         ),
     ] = "",
-    label_column: Annotated[
-        str, typer.Option(help="With --texts: the column of the labels in --seen.")
-    ] = "label",
+    label_column: feature_rows.LabelColumn = "label",
     truth_column: Annotated[
         str,
         typer.Option(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console
 
 from unseen.cli import options, output
 from unseen.exceptions import DataError
@@ -24,14 +25,14 @@ class TextInput:
     classes: Path | None
     seen: Path | None
     label_column: str
-    truth_column: str
-    candidates: str
-    embeddings: Path | None
-    class_embeddings: Path | None
-    words: str
-    method: str
-    cache: Path | None
-    seed: int
+    truth_column: str = ""
+    candidates: str = ""
+    embeddings: Path | None = None
+    class_embeddings: Path | None = None
+    words: str = ""
+    method: str = ""
+    cache: Path | None = None
+    seed: int = 0
 
 
 def label_texts(
@@ -75,6 +76,53 @@ def label_texts(
         output.print_labels(labels, fitted, out, report)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
+
+
+def fit_text_model(given: TextInput, out: Path, strict: bool, as_json: bool) -> None:
+    """Fit on texts and keep the model in a file."""
+    from unseen import labelling
+
+    preparation, fitted = fit_texts(given)
+    labelling.save_model(out, fitted)
+    broken = fitted.task.data.broken
+    if as_json:
+        more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
+        output.print_json({**text_fit_json("unseen fit", out, preparation, fitted), **more})
+    else:
+        output.print_skipped(broken, "texts")
+        output.print_notes(fitted.notes)
+        typer.echo(
+            f"wrote {out}: {fitted.task.method} on {len(fitted.task.data.pool)} texts without a label "
+            f"and {len(fitted.task.data.X)} with one, answers among {len(preparation.candidates)}"
+        )
+    if strict and broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
+
+
+def predict_texts(
+    path: Path,
+    texts: Path,
+    column: str,
+    candidates: str,
+    words: str,
+    cache: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Label texts with a model from a file; nothing is trained."""
+    from unseen import features, labelling
+
+    with features.FeatureStore(cache) as store, output.extracting(kind="texts") as show:
+        labels, broken = labelling.predict_texts(path, texts, column, store, candidates, show, words)
+    labels.write(out)
+    if as_json:
+        skipped = [{"text": str(b.path), "reason": b.reason} for b in broken]
+        head = {"command": "unseen predict", "out": str(out), "skipped": skipped}
+        output.print_json({**head, **output.labels_json(labels)})
+        return
+    output.print_skipped(broken, "texts")
+    Console().print(output.labels_table(labels))
+    typer.echo(f"wrote {out}: {len(labels.answers)} texts, {len(labels.unsure)} unsure")
 
 
 def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:

@@ -20,6 +20,7 @@ from unseen.labelling.photo_models import add_classes, load_model, predict, reci
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare
 from unseen.labelling.text_files import is_text_file, read_texts
+from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
 from unseen.labelling.text_pool import (
     TextPreparation,
@@ -51,7 +52,10 @@ __all__ = [
     "is_text_file",
     "load_model",
     "make_table",
+    "model_encoder",
+    "of_texts",
     "predict",
+    "predict_texts",
     "prepare",
     "prepare_texts",
     "read_classes",

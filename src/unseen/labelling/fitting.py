@@ -122,7 +122,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     if probabilities is None:
         probabilities = np.empty((0, len(classes)))
     trusted = getattr(model, "labelled_round_", None)
-    start = getattr(model, "start_", None)
+    first = getattr(model, "start_", None)
     return Fitted(
         task,
         model,
@@ -131,7 +131,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         None if trusted is None else np.asarray(trusted)[len(data.X) :],
         seconds,
         _adaptation_notes(caught),
-        None if start is None else np.asarray(start)[len(data.X) :],
+        None if first is None else np.asarray(first)[len(data.X) :],
     )
 
 
