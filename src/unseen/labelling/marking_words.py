@@ -43,7 +43,8 @@ def marking_words(
     rows = np.array([place[label] for label in labels])
     member = sparse.csr_matrix((np.ones(len(rows)), (rows, np.arange(len(rows)))))
     member.resize(len(classes), len(rows))
-    total, share = counts.sum(axis=0).A1, counts.mean(axis=0).A1
+    total = counts.sum(axis=0).A1
+    share = (total + 0.5) / (len(rows) + 1)  # between 0 and 1, also for a word of all texts
     for k, name in enumerate(classes):
         size = int((rows == k).sum())
         if size in (0, len(rows)):

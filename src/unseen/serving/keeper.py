@@ -108,8 +108,8 @@ class Keeper:
                 recipe = recipe_of(model, origin, self.path)
                 if origin.get("texts") and recipe.words not in BUILT_IN_ENCODERS:
                     raise DataError(
-                        f"The encoder {recipe.words!r} is not loaded because a model file names it. Give "
-                        "the class by its 'vector'."
+                        f"The encoder {recipe.words!r} is not loaded because a model file names it. "
+                        "Give the class by its 'vector'."
                     )
                 descriptions = {str(new.name): new.description} if new.description else {}
                 given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
