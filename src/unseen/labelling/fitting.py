@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unseen import methods
-from unseen.exceptions import AdaptationWarning
+from unseen.exceptions import AdaptationWarning, DataError
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
@@ -105,6 +105,13 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         Called with the number and the probabilities of every round of a transductive method.
     """
     data, method = task.data, methods.find(task.method)
+    if not len(data.X) and method.estimator.needs_labelled_rows:
+        able = [name for name, m in methods.catalogue().items() if not m.estimator.needs_labelled_rows]
+        raise DataError(
+            f"{task.method} needs labelled rows, and there are none. Give some, or use a method that "
+            f"needs none: {', '.join(able)}.",
+            options=("seen", "method"),
+        )
     model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
     X, y = _training_rows(task, method.transductive)
     options: dict[str, Any] = {}

@@ -30,6 +30,8 @@ TEXT_TIE = 0.3
 class Sums(NamedTuple):
     """What means and scatter are made of: sums over rows, as signed roots at unit length."""
 
+    FILE_KEY = "shared-space-sums"
+
     mass: Array
     """n, of every class."""
     sums: Array
