@@ -85,16 +85,20 @@ def test_own_vectors(run, tmp_path):
     assert read("bare.csv")[0]["text"] == ""
 
 
-def test_fit_predict_and_add_a_class(run, tmp_path):
+def test_fit_predict_and_add_a_class(run, tmp_path, monkeypatch):
     output = run("fit", *TEXTS, "--out", "m.safetensors").output
     assert "SharedSpacePrototypes on 90 texts without a label and 0 with one" in output
     write_texts(tmp_path / "new.csv", topics(10, seed=3))
-    run("predict", "m.safetensors", "new.csv", "--out", "p.csv")
+    run("predict", "m.safetensors", "new.csv", "--words", "bags", "--out", "p.csv")
     rows = read("p.csv")
     assert np.mean([r["label"] == topics(10, seed=3)[int(r["row"])][1] for r in rows]) > 0.9
     model = unseen.load("m.safetensors")
     assert model.origin_["texts"] == "bags"
-    assert model.origin_["prompt"] == "{}"
+    monkeypatch.setattr("unseen.labelling.classes.words", lambda name: Bags())
+    run("add-class", "m.safetensors", "--name", "fees")
+    larger = unseen.load("m.safetensors")
+    assert larger.classes_.tolist() == [*model.classes_.tolist(), "fees"]
+    np.testing.assert_allclose(larger.semantics["fees"], Bags()(["fees"])[0])  # the name as it is
 
 
 def failure(*arguments):

@@ -113,9 +113,8 @@ def write_onnx(folder, inputs=("input_ids", "attention_mask")):
     nodes = [helper.make_node("Gather", ["table", inputs[0]], ["hidden"])]
     given = [helper.make_tensor_value_info(n, kinds.INT64, ["n", "length"]) for n in inputs]
     output = [helper.make_tensor_value_info("hidden", kinds.FLOAT, ["n", "length", 5])]
-    graph = helper.make_graph(
-        nodes, "tiny", given, output, [onnx.numpy_helper.from_array(table, "table")]
-    )
+    weights = [onnx.numpy_helper.from_array(table, "table")]
+    graph = helper.make_graph(nodes, "tiny", given, output, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.save(model, str(folder / "tiny.onnx"))
     return table
