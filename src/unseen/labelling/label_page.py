@@ -71,7 +71,7 @@ def write_report(
         "Every class": section("classes", "Every class", *_classes(labels)),
     }
     if skipped:
-        parts["Skipped"] = section("skipped", "Pictures that were skipped", _skipped(skipped))
+        parts["Skipped"] = section("skipped", "Pictures that were skipped", skipped_table(skipped))
     write_text(path, labels_page(labels, parts))
 
 
@@ -167,9 +167,10 @@ def _card(answer: Answer, root: Path) -> str:
     )
 
 
-def _skipped(skipped: list[tuple[str, str]]) -> str:
+def skipped_table(skipped: list[tuple[str, str]]) -> str:
+    """Return the table of what was skipped, and why."""
     lines = [f"<tr><td>{escape(name)}</td><td>{escape(reason)}</td></tr>" for name, reason in skipped]
-    return table_box("<th>picture</th><th>why</th>", lines)
+    return table_box("<th>item</th><th>why</th>", lines)
 
 
 def class_anchor(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from unseen.features import Separation
 from unseen.features.words import readable
 from unseen.labelling.fitting import Fitted
-from unseen.labelling.label_page import class_anchor, labels_page, summary
+from unseen.labelling.label_page import class_anchor, labels_page, skipped_table, summary
 from unseen.labelling.labels import Answer, Labels
 from unseen.labelling.marking_words import marking_words
 from unseen.reporting.html_page import section, table_box, write_text
@@ -43,6 +43,9 @@ def write_text_report(
         "Look at these first": section("review", "Look at these first", _review(labels)),
         "Every class": section("classes", "Every class", *_classes(labels, fitted)),
     }
+    if fitted.task.data.broken:
+        skipped = skipped_table(fitted.task.data.skipped)
+        parts["Skipped"] = section("skipped", "Texts that were skipped", skipped)
     write_text(path, labels_page(labels, parts, STYLE))
 
 
@@ -78,14 +81,18 @@ def _classes(labels: Labels, fitted: Fitted) -> list[str]:
 
 
 def _nearest(fitted: Fitted) -> dict[str, list[str]]:
-    """Return the texts of the pool whose vectors have the largest cosine with that of each class."""
+    """Return, of the texts that were given each class, those with the largest cosine to its vector."""
     data = fitted.task.data
     if not data.texts or data.pool.shape[1] != data.table.vectors.shape[1]:
         return {}
     vectors = data.table.restricted_to(data.candidates).vectors
     cosines = _unit(data.pool) @ _unit(vectors).T
-    order = np.argsort(-cosines, axis=0, kind="stable")[:NEAREST_TEXTS]
-    return {name: [data.texts[i] for i in order[:, k]] for k, name in enumerate(data.candidates)}
+    nearest, predicted = {}, fitted.predicted
+    for k, name in enumerate(data.candidates):
+        rows = np.flatnonzero(predicted == name)
+        best = rows[np.argsort(-cosines[rows, k], kind="stable")[:NEAREST_TEXTS]]
+        nearest[name] = [data.texts[i] for i in best]
+    return nearest
 
 
 def _unit(rows: Array) -> Array:
