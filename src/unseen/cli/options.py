@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from unseen.methods import DEFAULT
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 
-TEXT_METHOD = "SharedSpacePrototypes"
-"""The method for texts: texts and classes have vectors of one encoder."""
 SKIPPED_EXIT_CODE = 3
 """The exit code of ``--strict`` when pictures were skipped."""
 
@@ -94,7 +92,7 @@ Method = Annotated[
     str,
     typer.Option(
         help=f"What learns; unseen bench compares them. By default {DEFAULT}, and for texts "
-        f"{TEXT_METHOD}.",
+        f"{DEFAULT_FOR_TEXTS}.",
         show_default=False,
     ),
 ]

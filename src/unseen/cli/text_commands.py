@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unseen.cli import options, output
 from unseen.exceptions import DataError
+from unseen.methods import DEFAULT_FOR_TEXTS
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, TextPreparation
@@ -138,7 +139,7 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
         truth_column=given.truth_column,
         candidates=given.candidates,
     )
-    method = given.method or options.TEXT_METHOD
+    method = given.method or DEFAULT_FOR_TEXTS
     if given.embeddings is not None:
         data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
         return preparation, labelling.fit(labelling.Task(data, method, given.seed))

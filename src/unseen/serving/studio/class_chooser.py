@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -45,7 +46,8 @@ def ask_for_class(
             give(row, name)
 
         ui.html("<h2>Which class is it?</h2>", sanitize=False)
-        name = escape(outcome.fitted.task.data.paths[row].name)
+        data = outcome.fitted.task.data
+        name = escape(Path(data.items[row]).name if data.texts is None else data.texts[row])
         ui.html(
             f'<img class="big" src="{picture_address(key, row)}" alt="{name}">', sanitize=False
         ).style("display:flex; justify-content:center")
