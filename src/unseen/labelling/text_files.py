@@ -106,14 +106,14 @@ def read_class_texts(path: Path) -> tuple[Given, list[str]]:
                 f"{path}: line {line}: the class has no name. Fill the column {column!r} in."
             )
         row_names.append(name)
-        found = texts.setdefault(name, [])
+        own_texts = texts.setdefault(name, [])
         for key in record:
             if key != column and key.lower().startswith(TEXT_COLUMNS):
                 text = _cell(path, line, key, record)
-                found += [text] if text else []
+                own_texts += [text] if text else []
     if not texts:
         raise DataError(f"{path}: names no class. Write one row for each class under the header.")
-    described = {name: found for name, found in texts.items() if found}
+    described = {name: own_texts for name, own_texts in texts.items() if own_texts}
     return Given(str(path), list(texts), descriptions=dict(described)), row_names
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -47,10 +46,14 @@ def ask_for_class(
 
         ui.html("<h2>Which class is it?</h2>", sanitize=False)
         data = outcome.fitted.task.data
-        name = escape(Path(data.items[row]).name if data.texts is None else data.texts[row])
-        ui.html(
-            f'<img class="big" src="{picture_address(key, row)}" alt="{name}">', sanitize=False
-        ).style("display:flex; justify-content:center")
+        name = data.paths[row].name if data.texts is None else f"row {data.text_rows[row]}"
+        if data.texts is None:
+            ui.html(
+                f'<img class="big" src="{picture_address(key, row)}" alt="{escape(name)}">',
+                sanitize=False,
+            ).style("display:flex; justify-content:center")
+        else:
+            ui.label(data.texts[row])
         source = "Your label" if label is not None else f"{outcome.method} says"
         ui.label(f"{source}: {readable(current)} · {name}").classes("soft")
         # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.
