@@ -9,7 +9,7 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs-numbers clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make bench-generalise   methods over all data sets at hand, several draws of unseen classes each"
 	@echo "make bench-shared-space   rows and class texts in one space, no labels: batches, streams, strangers, cost"
+	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
 	@echo "make clean   remove what the others made"
@@ -58,6 +59,10 @@ test: setup
 
 golden: setup
 	@$(BIN)/python tests/golden/record_golden.py
+
+# With ASK="--slow --only pools-taste" one of the tables that take minutes.
+docs-numbers: setup
+	@$(BIN)/python benchmarks/docs_numbers.py $(ASK)
 
 study: setup
 	@$(BIN)/pytest -q -m slow

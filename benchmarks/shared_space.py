@@ -10,10 +10,10 @@ Per-class top-1 in points above argmax cosine. "full": all rows, all classes; "5
 has 50 times the rows of the smallest; "batches": k of the classes present in a pool of 64, 256 or 1,000
 rows, all classes candidates, mean and worst of five draws; "streams": batches of 256 rows, classes
 mixed or one after another, a method with partial_fit goes on from batch to batch; "strangers": AUROC of
-rows of no class; "labels": ten labelled rows of each of half of the classes, and what they do to the other
-half; "cost": in time of the processor, with as many BLAS threads as are set, and memory beside X. ECE is
-on full pools, 15 bins. With "--seen" nothing but training rows and their classes is read:
-defaults are chosen in this way. An own .npz is as in generalise.py.
+rows of no class; "labels": ten labelled rows of each of half of the classes, and what they do to the
+other half; "cost": in time of the processor, and memory beside X. ECE is on full pools, 15 bins. With
+"--seen" nothing but training rows and their classes is read: defaults are chosen in this way. An own
+.npz is as in generalise.py.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ FLOOR = -1.5
 """A setting whose mean gain is below this is counted."""
 COST_SHAPE = (100_000, 512, 1000)
 SIGNAL = 0.2
-"""The length of a class vector in the simulated rows, beside noise of length 1: cosine is right for about
-four rows in five, and rounds go on to the last."""
+"""The weight of a class vector in the simulated rows, beside noise: rounds go on to the last."""
 MOST_RATIO, MOST_MEMORY = 30, 3
 
 

@@ -38,7 +38,7 @@ TRUSTED = 0.5
 class SharedRound(Round):
     """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
 
-    FILE_KEY = "shared-round"
+    FILE_KEY = "shared-space-round"
 
     moved: float = float("nan")
     """The share of label mass that changed its class."""

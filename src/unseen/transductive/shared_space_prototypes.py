@@ -75,7 +75,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     """
 
     citation: ClassVar[Citation | None] = Citation(
-        "the authors of unseen", "Class texts corrected by a pool", "this library", 2026
+        "The unseen developers", "Prototypes of class texts, corrected by a pool", "unseen", 2026
     )
     takes_known = True
     _whole = ("rounds", "neighbours")
