@@ -121,10 +121,14 @@ class SharedSpaceClassifier(TransductiveClassifier):
     def _note(self, split: Split, first_round: Array) -> None:
         super()._note(split, first_round)
         self.start_ = self.transduction_.copy()
+        self.start_[~split.labelled] = split.candidates[self._start_codes(split)]
+
+    def _start_codes(self, split: Split) -> Codes:
+        """Return the place of the nearest candidate by cosine for each row of the pool."""
         best = np.empty(len(split.pool), dtype=np.intp)
         for rows in blocks(len(best), max(64, BLOCK_NUMBERS // len(split.vectors))):
             best[rows] = self._first_scores(split.pool[rows], split.vectors).argmax(axis=1)
-        self.start_[~split.labelled] = split.candidates[best]
+        return best
 
     def _scale(self) -> float:
         """Return τ."""

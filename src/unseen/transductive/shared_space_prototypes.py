@@ -83,6 +83,8 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     confidence_: Array
     diagnostics_: dict[str, float]
     _model: SharedModel | None
+    _first_codes: Codes
+    """The start, between two steps of ``fit``."""
 
     def __init__(
         self,
@@ -127,6 +129,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         pool = SharedPool(
             split.pool, split.vectors, self._scale(), int(self.neighbours), equal, split.known
         )
+        self._first_codes = pool.start.codes
         known, vectors = self._known_sums(split)
         before = pool.start.codes
         for number, state in enumerate(adapt_shared(pool, known, vectors, int(self.rounds))):
@@ -179,6 +182,13 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         self.diagnostics_ = {"changed": float(changed.mean()), "sureness": sureness}
         if model is not None:
             self.diagnostics_ |= {"slope": model.slope, "tie": model.tie}
+
+    def _start_codes(self, split: Split) -> Codes:
+        if not len(split.pool):
+            return super()._start_codes(split)
+        codes = self._first_codes
+        del self._first_codes
+        return codes
 
     def _pool_codes(self, split: Split) -> Codes:
         return self._codes
