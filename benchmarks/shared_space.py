@@ -116,7 +116,7 @@ def full(space: Space, name: str, _: argparse.Namespace) -> dict[str, float]:
 def batches(space: Space, name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """k effective classes in a small pool; the gain of each draw."""
     classes, gains = np.array(sorted(space.semantics)), {}
-    for k in EFFECTIVE_CLASSES:
+    for k in (k for k in EFFECTIVE_CLASSES if (k or 0) < len(classes)):
         for size in BATCHES:
             for seed in range(options.draws):
                 random = np.random.default_rng([seed, k or 0, size])
@@ -261,16 +261,9 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
                 if not figures:
                     continue
                 if part == "batches":
-                    for k in EFFECTIVE_CLASSES:
-                        cells = [f"{k or 'all'}/{size}" for size in BATCHES]
-                        print(f"  {name:<24}{'k = ' + str(k or 'all'):<9}", end="")
-                        print(
-                            "  ".join(
-                                f"{np.mean(figures[c]):+6.1f} ({min(figures[c]):+.0f})" for c in cells
-                            )
-                        )
+                    print_batches(name, figures)
                     figures = summary(figures)
-                print(f"  {name:<24}{part:<9}{line(figures)}", flush=True)
+                print(f"  {name:<24}{part:<10}{line(figures)}", flush=True)
     print_means(results, options)
     for name in options.methods if "cost" in options.parts else ():
         figures = cost(name, options.scale)
@@ -282,6 +275,14 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
             flush=True,
         )
     return results
+
+
+def print_batches(name: str, gains: dict[str, list[float]]) -> None:
+    """Print a line for each number of effective classes: mean and worst gain for each size of batch."""
+    for k in dict.fromkeys(setting.partition("/")[0] for setting in gains):
+        cells = (gains[f"{k}/{size}"] for size in BATCHES)
+        shown = "  ".join(f"{np.mean(values):+6.1f} ({min(values):+.0f})" for values in cells)
+        print(f"  {name:<24}{'k = ' + k:<9}{shown}")
 
 
 def print_means(results: dict[str, Any], options: argparse.Namespace) -> None:

@@ -428,12 +428,17 @@ def test_transclip_is_the_naive_loop():
     np.testing.assert_allclose(model.confidence_, z.max(axis=1), atol=1e-9)
 
 
-def test_stata_is_the_naive_loop():
+@pytest.mark.parametrize("determinant", [True, False])
+def test_stata_is_the_naive_loop(determinant):
     X, T, W, first = _first(20.0)
+
+    def density(means, variances):
+        return _distances(X, means, variances) - determinant * 0.5 * np.log(variances).sum(axis=1)
+
     anchor = sum(first[i, k] * (X[i] - T[k]) ** 2 for i in range(len(X)) for k in range(6)) / len(X)
     means, variances, z = T, np.tile(anchor, (6, 1)), first
     for _ in range(2):
-        z = _sweeps(z, first, _distances(X, means, variances), W)
+        z = _sweeps(z, first, density(means, variances), W)
         count = np.bincount(z.argmax(axis=1), minlength=6)
         beta = (count / (count + 1.0))[:, None]
         means = unit(beta * unit(z.T @ X) + (1 - beta) * T)
@@ -444,8 +449,8 @@ def test_stata_is_the_naive_loop():
             ]
         )
         variances = beta * own + (1 - beta) * (anchor + (T - means) ** 2)
-    z = _sweeps(z, first, _distances(X, means, variances), W)
-    model = StatA(SPACE.semantics, rounds=2).fit(SPACE.X)
+    z = _sweeps(z, first, density(means, variances), W)
+    model = StatA(SPACE.semantics, rounds=2, determinant=determinant).fit(SPACE.X)
     np.testing.assert_allclose(model._gaussians.variances, variances, atol=1e-9)
     np.testing.assert_allclose(model.confidence_, z.max(axis=1), atol=1e-9)
 
@@ -498,8 +503,9 @@ def test_as_published_has_the_settings_of_the_authors(estimator):
     assert model.semantics is SPACE.semantics
     scales = {"TransCLIP": 100, "StatA": 100, "EMDirichlet": 30}
     assert getattr(model, "scale", None) == scales.get(name_of(estimator), "auto")
-    own = set(model.get_params()) - {"semantics", "candidates", "scale"}
+    own = set(model.get_params()) - {"semantics", "candidates", "scale", "determinant"}
     assert own
+    assert getattr(model, "determinant", False) is False
     assert {key: model.get_params()[key] for key in own} == {
         key: estimator.get_params()[key] for key in own
     }

@@ -41,11 +41,15 @@ class DiagonalGaussians:
 
     means: Array
     variances: Array
+    determinant: bool = True
+    """Whether the density has its factor det(Σ)^(−½)."""
 
     def scores(self, X: Array) -> Array:
-        """Return −½Σ(x − μ)²/σ² of rows and classes, less what is the same for all classes."""
+        """Return log N of rows and classes, less what is the same for all classes."""
         precision = 1 / np.maximum(self.variances, LEAST_VARIANCE)
         lengths = 0.5 * (self.means**2 * precision).sum(axis=1)
+        if precision.ndim == 2 and self.determinant:
+            lengths -= 0.5 * np.log(precision).sum(axis=1)
         S = X @ (self.means * precision).T.astype(X.dtype)
         if precision.ndim == 2:
             S -= (0.5 * X * X) @ precision.T.astype(X.dtype)

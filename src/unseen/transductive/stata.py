@@ -32,9 +32,10 @@ class StatA(SoftLabelClassifier):
     vision-language models", CVPR 2025. The updates were checked against the authors' public program
     (MaxZanella/StatA, ``solvers/StatA.py``), not against the paper's own equations.
 
-    Deviations: as that program, and other than a Gaussian density has it, log N leaves out the
-    determinant of Σ. Where the program divides Σ₀ by N after every block of 2,500 rows, we divide once.
-    All other deviations are those of :class:`~unseen.TransCLIP`.
+    Deviations: that program leaves the determinant of Σ out of log N, which favours classes without
+    rows, whose covariance is wide; by default it is there, and ``as_published`` leaves it out. Where
+    the program divides Σ₀ by N after every block of 2,500 rows, we divide once. All other deviations
+    are those of :class:`~unseen.TransCLIP`.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ class StatA(SoftLabelClassifier):
         τ: 100 for CLIP, 20 for sentence encoders, which is "auto".
     anchor : float
         α: as many rows of a class weigh as much as its anchor.
+    determinant : bool
+        Whether log N has the determinant of Σ.
     neighbours : int
     rounds : int
         0 answers by cosine.
@@ -82,11 +85,13 @@ class StatA(SoftLabelClassifier):
         candidates: str | Sequence[Any] | Array = "all",
         scale: float | str = "auto",
         anchor: float = 1.0,
+        determinant: bool = True,
         neighbours: int = 3,
         rounds: int = 10,
     ) -> None:
         super().__init__(semantics, candidates, scale)
         self.anchor = anchor
+        self.determinant = determinant
         self.neighbours = neighbours
         self.rounds = rounds
 
@@ -95,7 +100,8 @@ class StatA(SoftLabelClassifier):
         cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
     ) -> Self:
         """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, scale=CLIP_SCALE, anchor=1.0, neighbours=3, rounds=10)
+        published: dict[str, Any] = {"anchor": 1.0, "determinant": False, "neighbours": 3, "rounds": 10}
+        return cls(semantics, candidates, scale=CLIP_SCALE, **published)
 
     def _forget(self) -> None:
         self._gaussians = None
@@ -126,7 +132,7 @@ class StatA(SoftLabelClassifier):
         means = scaled(beta * means + (1 - beta) * mixture.T, "unit")
         own = mixture.class_variances(labels, mass, sums, means)
         variances = beta * own + (1 - beta) * (anchor + (mixture.T - means) ** 2)
-        return DiagonalGaussians(means, variances)
+        return DiagonalGaussians(means, variances, bool(self.determinant))
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         S = self._first_scores(X, vectors)
@@ -137,5 +143,6 @@ class StatA(SoftLabelClassifier):
         known = places >= 0
         means[known] = self._gaussians.means[places[known]]
         variances[known] = self._gaussians.variances[places[known]]
-        density = DiagonalGaussians(means, variances).scores(scaled(X, "unit"))
+        gaussians = DiagonalGaussians(means, variances, bool(self.determinant))
+        density = gaussians.scores(scaled(X, "unit"))
         return np.asarray(S + density * X.dtype.type(1 / MixtureWeights().density_scale))
