@@ -16,7 +16,7 @@ from unseen.statistics.neighbours import nearest
 from unseen.transductive._shared_space import SharedSpaceClassifier, SoftLabelClassifier
 from unseen.typing import Array, Codes
 
-BLOCK_NUMBERS = 4_000_000
+BLOCK_NUMBERS = 2_000_000
 """Numbers of a block of scores."""
 
 SMALLEST_STEP = 1e-8
@@ -128,7 +128,7 @@ class ZLaP(SoftLabelClassifier):
         W = sparse.bmat([[None, to_texts.T], [to_texts, among_rows + among_rows.T]], format="csr")
         degree = np.asarray(W.sum(axis=1), dtype=float).ravel()
         root = sparse.diags(1 / np.sqrt(np.where(degree > 0, degree, 1)))
-        places, values = self._propagated((root @ W @ root).tocsr(), len(T))
+        places, values = self._propagated((root @ W @ root).tocsr().astype(X.dtype), len(T))
         best = values.argmax(axis=1)[:, None]
         self._votes = (
             np.take_along_axis(places, best, axis=1).ravel(),
@@ -154,18 +154,20 @@ class ZLaP(SoftLabelClassifier):
     def _propagated(self, W: sparse.csr_matrix, classes: int) -> tuple[Codes, Array]:
         """Return the classes and values of the largest scores of each node."""
         nodes, count = W.shape[0], min(KEPT_CLASSES, classes)
-        places, values = np.empty((nodes, 0), dtype=np.intp), np.empty((nodes, 0))
-        step = W * float(self.propagation)
+        places, values = np.empty((nodes, 0), dtype=np.int32), np.empty((nodes, 0), dtype=W.dtype)
+        step = W * W.dtype.type(self.propagation)
         for part in blocks(classes, max(count, BLOCK_NUMBERS // nodes)):
             width = part.stop - part.start
-            term = np.zeros((nodes, width))
+            term = np.zeros((nodes, width), dtype=W.dtype)
             term[part] = np.eye(width)
-            Z = term
+            Z = term.copy()
             while float(term.max()) > SMALLEST_STEP:
                 term = step @ term
-                Z = Z + term
+                Z += term
             values = np.concatenate([values, Z], axis=1)
-            places = np.concatenate([places, np.tile(np.arange(classes)[part], (nodes, 1))], axis=1)
+            places = np.concatenate(
+                [places, np.tile(np.arange(classes, dtype=np.int32)[part], (nodes, 1))], axis=1
+            )
             if values.shape[1] > count:
                 top = np.argpartition(values, -count, axis=1)[:, -count:]
                 values = np.take_along_axis(values, top, axis=1)
