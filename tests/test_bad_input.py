@@ -34,7 +34,8 @@ def test_large_numbers_are_not_taken_for_infinity(toy: Toy) -> None:
     X, y = toy.X.astype(np.float32), toy.y
     X[:, :3] = np.finfo(np.float32).max
     assert not all_finite(X)
-    ESZSL(toy.semantics)._read(X, y)
+    with pytest.raises(ValueError, match=r"X are too large for ESZSL.*3.4e\+38 \(row 0\)"):
+        ESZSL(toy.semantics).fit(X, y)
 
 
 @every

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from unseen.guards import WholeFit
 from unseen.inputs import read_rows
 from unseen.statistics.shared_model import cosines
 from unseen.transductive._pool import Split, TransductiveClassifier
@@ -67,12 +68,13 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        if self.semantics is None:
-            raise ValueError(
-                f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
-                "Give the embedding of a text for every class."
-            )
-        return super().fit(X, y, sample_weight, known=known, observer=observer)
+        with WholeFit(self):
+            if self.semantics is None:
+                raise ValueError(
+                    f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
+                    "Give the embedding of a text for every class."
+                )
+            return super().fit(X, y, sample_weight, known=known, observer=observer)
 
     def _split(self, rows: Any, pool: Any, labelled: Any) -> Split:
         split = super()._split(rows, pool, labelled)
