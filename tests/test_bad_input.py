@@ -118,6 +118,8 @@ def test_unknown_candidate(toy: Toy) -> None:
         model.set_params(candidates=["unicorn"]).predict(toy.X)
     with pytest.raises(ValueError, match="must be 'unseen', 'seen', 'all' or a list"):
         model.set_params(candidates="some").predict(toy.X)
+    with pytest.raises(ValueError, match="must be 'unseen', 'seen', 'all' or a list.*Got 1.0"):
+        model.set_params(candidates=1.0).predict(toy.X)
 
 
 def test_semantics_of_another_width_after_fit(toy: Toy) -> None:

@@ -48,9 +48,9 @@ def _dense(X: Any, owner: str, note: bool) -> Array:
             f"{size / 1e6:,.1f} MB. Fewer columns are faster: "
             "make_pipeline(sklearn.decomposition.TruncatedSVD(300), estimator).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=6,
         )
-    return np.asarray(X.astype(dtype).toarray())
+    return np.asarray(X.astype(dtype).toarray(order="C"))
 
 
 def _refuse_text_columns(X: Any) -> None:
@@ -112,7 +112,7 @@ def is_missing(label: object) -> bool:
     return isinstance(label, float) and bool(np.isnan(label))
 
 
-def warn_of_other_order(X: Any, y: Any) -> None:
+def warn_of_other_order(X: Any, y: Any, stacklevel: int) -> None:
     """Warn where a frame and a Series have the same index in different orders."""
     if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or len(X) != len(y) or X.index.equals(y.index):
         return
@@ -121,7 +121,7 @@ def warn_of_other_order(X: Any, y: Any) -> None:
             "X and y have the same index in different orders. Row and label are matched by position, "
             "as in scikit-learn. To match them by index, give y.loc[X.index].",
             UserWarning,
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
 
 
@@ -140,5 +140,5 @@ def warn_of_label_columns(frame: Any, X: Array, classes: Array, codes: Codes) ->
             f"The column {shown} of X is the same as y: the features tell the label, and rows of new "
             f"classes cannot. Leave it out: X.drop(columns=[{shown}]).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=5,
         )

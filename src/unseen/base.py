@@ -135,7 +135,7 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
-        warn_of_other_order(X, y)
+        warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
         classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")

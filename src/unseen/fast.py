@@ -94,8 +94,8 @@ class FastTraining(ZeroShotClassifier):
             transductive = isinstance(wrapped(self), TransductiveClassifier)
             if not transductive and (known is not None or observer is not None):
                 raise ValueError(
-                    f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it takes "
-                    "neither 'known' nor 'observer'. Leave them out, or wrap a transductive estimator."
+                    f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it "
+                    "takes neither 'known' nor 'observer'. Leave them out, or wrap a transductive one."
                 )
             read, codes, weights = self._read(X, y, sample_weight)
             if not transductive:

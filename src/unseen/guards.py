@@ -143,8 +143,8 @@ def _check_label_type(classes: Array, table: ClassTable) -> None:
     kinds = ["strings" if a.dtype.kind in "US" else "integers" for a in (classes, table.classes)]
     if len(classes) and kinds[0] != kinds[1]:
         raise ValueError(
-            f"y holds {kinds[0]} ({_some(classes)}), but the classes of semantics are {kinds[1]} "
-            f"({_some(table.classes)}). Name the classes alike in both."
+            f"y holds {kinds[0]} ({some_labels(classes)}), but the classes of semantics are {kinds[1]} "
+            f"({some_labels(table.classes)}). Name the classes alike in both."
         )
 
 
@@ -176,13 +176,13 @@ def candidate_codes(classes: Array, candidates: Array, wanted: object, owner: st
     if len(others) == len(classes):
         raise ValueError(
             f"None of the {len(classes)} class(es) of y is a candidate, so every answer would be "
-            f"wrong: y holds {_some(classes)}, and {owner} answers among {_some(candidates)}, "
-            f"{asked}. {remedy}"
+            f"wrong: y holds {some_labels(classes)}, and {owner} answers among "
+            f"{some_labels(candidates)} ({asked}). {remedy}"
         )
     if len(others):
         warnings.warn(
             f"{len(others)} of the {len(classes)} classes of y are no candidates of {owner} ({asked}), "
-            f"and their rows count as wrong: {_some(others)}. {remedy}",
+            f"and their rows count as wrong: {some_labels(others)}. {remedy}",
             UserWarning,
             stacklevel=3,
         )
@@ -212,5 +212,6 @@ def _divisible(scores: Array, temperature: float) -> bool:
     return bool(len(scores) == 0 or max(scores.max(), -scores.min()) < limit)
 
 
-def _some(labels: Array) -> str:
+def some_labels(labels: Array) -> str:
+    """Return the first labels, for a message."""
     return ", ".join(repr(v) for v in labels[:3].tolist()) + (", …" if len(labels) > 3 else "")

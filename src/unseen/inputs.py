@@ -95,7 +95,7 @@ def read_training(
         X = checked_chunks(chunks, None, owner)
         estimator.n_features_in_ = X.shape[1]
     else:
-        warn_of_other_order(X, y)
+        warn_of_other_order(X, y, stacklevel=5)
         frame = X
         X = readable_features(X, owner, note=True)
         X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
