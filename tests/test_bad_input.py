@@ -118,7 +118,7 @@ def test_unknown_candidate(toy: Toy) -> None:
         model.set_params(candidates=["unicorn"]).predict(toy.X)
     with pytest.raises(ValueError, match="must be 'unseen', 'seen', 'all' or a list"):
         model.set_params(candidates="some").predict(toy.X)
-    with pytest.raises(ValueError, match="must be 'unseen', 'seen', 'all' or a list.*Got 1.0"):
+    with pytest.raises(ValueError, match=r"must be 'unseen', 'seen', 'all' or a list.*Got 1.0"):
         model.set_params(candidates=1.0).predict(toy.X)
 
 

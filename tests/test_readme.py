@@ -30,6 +30,7 @@ PAGES = [
         "docs/guide/scale.md",
         "docs/guide/serving.md",
         "docs/guide/studio.md",
+        "docs/guide/texts.md",
     )
 ]
 

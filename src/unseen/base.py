@@ -50,7 +50,7 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         The candidates, in the order of the columns of ``decision_function``. It follows the
         parameters ``semantics`` and ``candidates`` when they change.
     temperature_ : float
-        ``predict_proba`` is softmax(scores / temperature_).
+        ``predict_proba`` is (1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L.
     calibration_ : str
         On what the temperature was fitted.
     """
@@ -73,6 +73,7 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
     seen_classes_: Array
     n_features_in_: int
     temperature_: float
+    name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
     calibration_: str
 
     def __init__(
@@ -129,9 +130,9 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return softmax(scores / temperature_); ``calibration_`` says on what it was fitted."""
+        """Return probabilities; ``calibration_`` says on what they were fitted."""
         scores = self._candidate_scores(X)
-        return result(mapped(kernels.softmax, scores, given=(self.temperature_,)))
+        return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""

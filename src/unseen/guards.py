@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from unseen.exceptions import NonFiniteScores
 from unseen.inputs import all_finite
 from unseen.rows.passes import in_chunks
-from unseen.semantics import ClassTable
+from unseen.semantics import ClassTable, place_among
 from unseen.typing import Array, Codes
 
 KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
@@ -162,8 +162,7 @@ def candidate_codes(classes: Array, candidates: Array, wanted: object, owner: st
 
     Where no class of y is a candidate, every answer would be wrong: that is refused.
     """
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    codes = np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
+    codes = place_among(candidates, classes)
     if not len(classes):
         raise ValueError("y holds no label, so there is nothing to score. Give true labels.")
     others = np.delete(classes, codes[codes >= 0])

@@ -19,13 +19,9 @@ def read_parquet_columns(
     path: PathLike, text: Collection[str], *, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> tuple[Array, list[str], dict[str, list[str]]]:
     """Read Parquet as a matrix of its number columns, their names, and the ``text`` columns."""
-    parquet = need("pyarrow.parquet", path)
     with reading(path):
-        file = parquet.ParquetFile(path, memory_map=False)
-        _check_parquet(path, file.metadata, max_bytes)
+        file = open_parquet(path, max_bytes=max_bytes)
         names = [str(n) for n in file.schema_arrow.names]
-        if len(set(names)) < len(names):
-            raise DataError(f"{path}: names a column twice.")
         strings = {
             n: [_text_cell(path, n, i, v) for i, v in enumerate(_column(file, n).to_pylist())]
             for n in names
@@ -41,6 +37,18 @@ def read_parquet_columns(
                 raise DataError(f"{path}: column {name!r} has {column.null_count} empty cell(s).")
             values[:, position] = column.to_numpy()
     return values, numeric, strings
+
+
+def open_parquet(path: PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
+    """Open a Parquet file; refuse one that expands beyond the limit or names a column twice."""
+    parquet = need("pyarrow.parquet", path)
+    with reading(path):
+        file = parquet.ParquetFile(path, memory_map=False)
+        _check_parquet(path, file.metadata, max_bytes)
+        names = file.schema_arrow.names
+        if len(set(names)) < len(names):
+            raise DataError(f"{path}: names a column twice.")
+    return file
 
 
 def _column(file: Any, name: str) -> Any:

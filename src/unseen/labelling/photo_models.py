@@ -68,20 +68,31 @@ def predict(
     """
     pictures = list_all_images(folder)
     check_backbone(path, origin, backbone, int(model.n_features_in_))
-    if candidates in ("all", "seen", "unseen"):
-        model.set_params(candidates=candidates)
-    elif candidates:
-        model.set_params(candidates=read_names(candidates))
+    set_candidates(model, candidates)
     extraction = extract(pictures, backbone, store, on_progress=on_progress)
     classes = [str(c) for c in model.classes_.tolist()]
     probabilities = np.asarray(model.predict_proba(extraction.X))
-    return answers_of(probabilities, classes, extraction.paths, folder), extraction
+    items = [path.relative_to(folder).as_posix() for path in extraction.paths]
+    return answers_of(probabilities, classes, items, folder), extraction
+
+
+def set_candidates(model: Any, asked: str) -> None:
+    """Let a model answer among other classes: "all", "seen", "unseen", a list or a text file."""
+    if asked in ("all", "seen", "unseen"):
+        model.set_params(candidates=asked)
+    elif asked:
+        model.set_params(candidates=read_names(asked))
 
 
 def recipe_of(model: Any, origin: dict[str, Any], path: Path) -> Recipe:
     """Return how the model's class vectors were made."""
     if origin:
-        return Recipe(origin["words"], float(origin["weight"]), tuple(origin["attributes"]))
+        return Recipe(
+            origin["words"],
+            float(origin["weight"]),
+            tuple(origin["attributes"]),
+            str(origin.get("prompt", "")),
+        )
     attributes = _table(model, path).attributes
     if attributes is None:
         raise DataError(

@@ -69,6 +69,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
     facts = {
         "classes": json.dumps(classes.tolist()),
         "temperature": repr(float(estimator.temperature_)),
+        "name_doubt": repr(float(estimator.name_doubt_)),
         "model": type(estimator).__name__,
         "semantics": "none" if estimator._parameters()[0] is None else "given",
     }

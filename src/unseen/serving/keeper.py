@@ -14,6 +14,7 @@ from unseen.exceptions import DataError, NonFiniteScores
 from unseen.files import atomic_file
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.photo_models import add_classes, load_model, recipe_of
+from unseen.labelling.text_models import BUILT_IN_ENCODERS
 from unseen.persistence.model_files import to_bytes
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
@@ -112,6 +113,11 @@ class Keeper:
                 given = _given(new, list(new.attributes), list(new.attributes.values()))
             else:
                 recipe = recipe_of(model, origin, self.path)
+                if origin.get("texts") and recipe.words not in BUILT_IN_ENCODERS:
+                    raise DataError(
+                        f"The encoder {recipe.words!r} is not loaded because a model file names it. "
+                        "Give the class by its 'vector'."
+                    )
                 descriptions = {str(new.name): new.description} if new.description else {}
                 given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
             add_classes(model, recipe, given, self.path)
