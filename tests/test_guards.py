@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from unseen import (
 from unseen.base import ZeroShotClassifier
 from unseen.exceptions import NonFiniteScores
 from unseen.model_selection import ClassWiseKFold, ClassWiseSearch, among_held_out
+from unseen.serving.keeper import Keeper
 
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 
@@ -226,6 +228,18 @@ def test_rows_without_a_finite_score_are_named(toy: Toy) -> None:
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.predict_proba(X)
+
+
+def test_a_served_batch_answers_the_rows_that_have_scores(toy: Toy, tmp_path: Path) -> None:
+    model = ESZSL(toy.semantics).fit(*inductive(toy))
+    model.set_params(semantics={name: v * 1e10 for name, v in toy.semantics.items()})
+    model.save(tmp_path / "model.safetensors")
+    X = toy.X[:6].copy()
+    X[3] *= 1e306
+    probabilities = Keeper(tmp_path / "model.safetensors").score(X).probabilities
+    assert np.isnan(probabilities[3]).all()
+    fine = [0, 1, 2, 4, 5]
+    np.testing.assert_allclose(probabilities[fine], model.predict_proba(X[fine]))
 
 
 def test_scores_that_overflow_when_divided_by_the_temperature(toy: Toy) -> None:

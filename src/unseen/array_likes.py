@@ -105,13 +105,6 @@ def readable_labels(y: Any) -> Any:
     return y
 
 
-def is_missing(label: object) -> bool:
-    """Tell whether a label is None, NaN or the missing value of pandas."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, float) and bool(np.isnan(label))
-
-
 def warn_of_other_order(X: Any, y: Any, stacklevel: int) -> None:
     """Warn where a frame and a Series have the same index in different orders."""
     if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or len(X) != len(y) or X.index.equals(y.index):

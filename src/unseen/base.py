@@ -13,6 +13,7 @@ from copy import copy
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from unseen import guards
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
 from unseen.inputs import (
-    ParameterChecks,
+    InputChecks,
     aligned,
     labelled_rows,
     read_labels,
@@ -39,7 +40,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -136,7 +137,8 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
-        warn_of_other_order(X, y, stacklevel=3)
+        if type(X) is not np.ndarray:
+            warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
         classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
@@ -164,11 +166,6 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         if not hasattr(self, "seen_classes_"):
             raise AttributeError(f"{type(self).__name__} has no 'classes_' before fit.")
         return self._resolve()[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True  # made dense, up to a limit
-        return tags
 
     # Below: what subclasses and meta-estimators use.
 

@@ -10,8 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from unseen.exceptions import NonFiniteScores
-from unseen.inputs import all_finite
-from unseen.rows.passes import in_chunks
 from unseen.semantics import ClassTable, place_among
 from unseen.typing import Array, Codes
 
@@ -92,12 +90,12 @@ def check_learnable(X: Any, codes: Any, classes: Array, table: ClassTable, estim
     if estimator.needs_labelled_rows:
         _refuse_alike(X, codes, vectors, owner)
     _check_range(table.vectors, owner, "semantics", table.classes)
-    if not in_chunks(X):
+    if isinstance(X, np.ndarray):  # chunks are judged by their scores
         _check_range(X, owner, "X")
 
 
 def _refuse_alike(X: Any, codes: Any, vectors: Array, owner: str) -> None:
-    labelled = np.flatnonzero([] if in_chunks(X) else codes >= 0)
+    labelled = np.flatnonzero(codes >= 0 if isinstance(X, np.ndarray) else [])
     if len(labelled) > 1 and _all_alike(X, labelled):
         raise ValueError(
             f"X is constant: all {len(labelled)} labelled rows are the same, so {owner} can learn "
@@ -190,7 +188,7 @@ def candidate_codes(classes: Array, candidates: Array, wanted: object, owner: st
 
 def finite_scores(scores: Array, X: Array, vectors: Array, owner: str, temperature: float) -> Array:
     """Return scores whose probabilities are numbers; raise where one is not."""
-    if all_finite(scores) and (temperature >= 1 or _divisible(scores, temperature)):
+    if np.isfinite(scores).all() and (temperature >= 1 or _divisible(scores, temperature)):
         return scores
     with np.errstate(all="ignore"):
         wrong = np.flatnonzero(~np.isfinite(scores / temperature).all(axis=1))

@@ -16,13 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from unseen.array_likes import (
-    is_missing,
-    readable_features,
-    readable_labels,
-    warn_of_label_columns,
-    warn_of_other_order,
-)
+from unseen import array_likes
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.labelled import Rows
@@ -32,8 +26,13 @@ from unseen.typing import Array, Codes
 UNLABELLED = -1
 
 
-class ParameterChecks:
+class InputChecks:
     """How an estimator reads its parameters, and refuses what they must not be."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        return tags
 
     def _number(self, name: str) -> float | None:
         """Return a parameter that was given by hand, or None for "auto"."""
@@ -95,15 +94,16 @@ def read_training(
         X = checked_chunks(chunks, None, owner)
         estimator.n_features_in_ = X.shape[1]
     else:
-        warn_of_other_order(X, y, stacklevel=5)
         frame = X
-        X = readable_features(X, owner, note=True)
+        if type(X) is not np.ndarray or X.ndim == 1:
+            array_likes.warn_of_other_order(X, y, stacklevel=5)
+            X = array_likes.readable_features(X, owner, note=True)
         X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
         if not all_finite(X):
             check_array(X, dtype=None, estimator=estimator, input_name="X")  # says what is wrong
     classes, codes = read_labels(aligned(X, y, "y"), minus_one)
-    if chunks is None:
-        warn_of_label_columns(frame, X, classes, codes)
+    if chunks is None and type(frame) is not np.ndarray:
+        array_likes.warn_of_label_columns(frame, X, classes, codes)
     if sample_weight is None:
         return TrainingInput(X, codes, None, classes)
     if chunks is not None:
@@ -124,7 +124,8 @@ def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
     chunks = chunked(X)
     if chunks is not None:
         return checked_chunks(chunks, estimator.n_features_in_, type(estimator).__name__)
-    X = readable_features(X, type(estimator).__name__)
+    if type(X) is not np.ndarray or X.ndim == 1:
+        X = array_likes.readable_features(X, type(estimator).__name__)
     dtypes = [np.float64, np.float32]
     return validate_data(estimator, X, dtype=dtypes, reset=False, ensure_all_finite=finite)
 
@@ -149,13 +150,17 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     """
     if isinstance(y, Chunks):
         return _read_label_chunks(y, minus_one)
-    labels = column_or_1d(readable_labels(y), warn=True)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = array_likes.readable_labels(y)
+    labels = column_or_1d(y, warn=True)
     if labels.dtype.kind in "iu":
         known = (labels != UNLABELLED) | (not minus_one)
     elif labels.dtype.kind == "f":
         known = ~np.isnan(labels)
+    elif labels.dtype.kind in "US":
+        known = np.ones(len(labels), dtype=bool)
     else:
-        known = np.array([not is_missing(v) for v in labels.tolist()], dtype=bool)
+        known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
     given = labels[known]
     if given.dtype == object:
         kinds = {type(v) for v in given.tolist()}
@@ -223,6 +228,11 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
 def has_label(codes: Any) -> Any:
     """Mark the rows with a label."""
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
+
+
+def _is_missing(label: object) -> bool:
+    missing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas has its own
+    return missing or (isinstance(label, float) and bool(np.isnan(label)))
 
 
 def checked_chunks(X: Chunks, width: int | None, owner: str) -> Chunks:
