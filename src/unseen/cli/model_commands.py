@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -177,20 +178,21 @@ def add_class(
 ) -> None:
     """Make a model know more classes, without training and without photographs of them."""
     from unseen import labelling
-    from unseen.persistence import save
+    from unseen.persistence import changing, load, save
 
     if (classes is None) == (not name):
         raise DataError("Give --classes FILE, or --name NAME, and not both.")
-    fitted, origin = labelling.load_model(model)
-    recipe = labelling.recipe_of(fitted, origin, model)
     if classes is None:
         descriptions = {name: description} if description else None
         given = labelling.from_names([name], "--name", descriptions)
     else:
         given = labelling.read_classes(classes)
-    added = labelling.add_classes(fitted, recipe, given, model)
     target = out or model
-    save(fitted, target)
+    with changing(model) if target == model else nullcontext(load(model)) as fitted:
+        recipe = labelling.recipe_of(fitted, labelling.origin_of(fitted), model)
+        added = labelling.add_classes(fitted, recipe, given, model)
+    if target != model:
+        save(fitted, target)
     answers = [str(c) for c in fitted.classes_.tolist()]
     if as_json:
         output.print_json(

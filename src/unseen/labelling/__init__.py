@@ -15,7 +15,14 @@ from unseen.labelling.fitting import Fitted, Task, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
-from unseen.labelling.photo_models import add_classes, load_model, predict, recipe_of, save_model
+from unseen.labelling.photo_models import (
+    add_classes,
+    load_model,
+    origin_of,
+    predict,
+    recipe_of,
+    save_model,
+)
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare
 
@@ -38,6 +45,7 @@ __all__ = [
     "gather",
     "load_model",
     "make_table",
+    "origin_of",
     "predict",
     "prepare",
     "read_classes",

@@ -33,8 +33,13 @@ def save_model(path: Path, fitted: Fitted) -> None:
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
+    return model, origin_of(model)
+
+
+def origin_of(model: Any) -> dict[str, Any]:
+    """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
-    return model, origin if isinstance(origin, dict) else {}
+    return origin if isinstance(origin, dict) else {}
 
 
 def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:
