@@ -87,6 +87,22 @@ def check_size(
         )
 
 
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading in binary; a pipe or a device, which may never end, is refused."""
+    check_regular(path)
+    return Path(path).open("rb")
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is there but is no regular file: reading a pipe or a device may never end."""
+    if not stat.S_ISREG(mode := Path(path).stat().st_mode):
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(path)
+        raise DataError(
+            f"{path}: is no regular file but a pipe, a device or a socket. Copy it to a file."
+        )
+
+
 def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     """Map a ``.npy`` file into memory; object arrays (which would be unpickled) are refused."""
     with reading(path), Path(path).open("rb") as file:

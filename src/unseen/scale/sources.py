@@ -14,6 +14,7 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need, read_npy, reading
+from unseen.scale.zarr_metadata import checked_format
 from unseen.typing import Array
 
 BESIDE = 1024
@@ -58,22 +59,25 @@ def _read_npy(path: Path, size: int, number: int) -> Array:
 
 def zarr_source(path: Path, most: int) -> Source:
     """Return a Zarr array, several of its chunks at a time where they are small."""
-    values = _zarr_array(path)
+    values = _zarr_array(path, most)
     _check(path, values.shape, values.dtype)
     chunk = (getattr(values, "shards", None) or values.chunks)[0]
     sizes = chunk_sizes(values.shape, values.dtype.itemsize, chunk, most)
-    return Source(partial(_read_zarr, path, sizes[0]), sizes, tuple(values.shape[1:]), values.dtype)
+    return Source(
+        partial(_read_zarr, path, most, sizes[0]), sizes, tuple(values.shape[1:]), values.dtype
+    )
 
 
-def _zarr_array(path: Path) -> Any:
+def _zarr_array(path: Path, most: int) -> Any:
     zarr = need("zarr", path, "scale")
+    version = checked_format(path, most)  # before the library decodes anything
     with reading(path):
-        return zarr.open_array(str(path), mode="r")
+        return zarr.open_array(str(path), mode="r", zarr_format=version)
 
 
-def _read_zarr(path: Path, size: int, number: int) -> Array:
+def _read_zarr(path: Path, most: int, size: int, number: int) -> Array:
     with reading(path, f"chunk {number}"):
-        values = _zarr_array(path)
+        values = _zarr_array(path, most)
         file = _plain_file(values, size, number)
         if file is None:
             return np.asarray(values[number * size : (number + 1) * size])
