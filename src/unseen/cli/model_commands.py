@@ -28,6 +28,7 @@ def fit(
     method: options.Method = DEFAULT,
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     seed: options.Seed = 0,
     labels: feature_rows.Labels = None,
@@ -101,9 +102,15 @@ def predict(
         ),
     ] = "",
     backbone: Annotated[
-        str, typer.Option(help="By default the one the model was fitted with.", show_default=False)
+        str,
+        typer.Option(
+            help="By default the one the model was fitted with, if it is built in; another, as "
+            "hf:NAME, must be named here.",
+            show_default=False,
+        ),
     ] = "",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     scheduler: feature_rows.Scheduler = "",
     strict: options.Strict = False,
@@ -121,13 +128,7 @@ def predict(
         return
     feature_rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
-    name = backbone or origin.get("backbone", "")
-    if not name:
-        raise DataError(
-            f"{model}: does not say which backbone its features come from: it was not written by "
-            "unseen fit. Name it: --backbone."
-        )
-    network = features.backbone(name, weights)
+    network = features.backbone(labelling.backbone_to_load(model, origin, backbone), weights)
     with features.FeatureStore(cache) as store, output.extracting() as on_progress:
         labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress
@@ -170,6 +171,14 @@ def add_class(
         str, typer.Option(help="One new class, for a model that knows words.", show_default=False)
     ] = "",
     description: Annotated[str, typer.Option(help="In words, with --name.", show_default=False)] = "",
+    words: Annotated[
+        str,
+        typer.Option(
+            help="The encoder that the model's class vectors were made by, if it is not minilm.",
+            show_default=False,
+        ),
+    ] = "",
+    allow_download: options.AllowDownload = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Another file to write; by default MODEL itself.", show_default=False),
@@ -189,7 +198,7 @@ def add_class(
         given = labelling.read_classes(classes)
     target = out or model
     with changing(model) if target == model else nullcontext(load(model)) as fitted:
-        recipe = labelling.recipe_of(fitted, labelling.origin_of(fitted), model)
+        recipe = labelling.recipe_of(fitted, labelling.model_origin(fitted), model, words)
         added = labelling.add_classes(fitted, recipe, given, model)
     if target != model:
         save(fitted, target)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import options
 from unseen.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -34,13 +35,23 @@ def serve(
         str,
         typer.Option(
             help="What turns photographs into features: by default what the model names, if it is "
-            "installed; 'none' takes features alone.",
+            "built in and installed; another, as hf:NAME, must be named here; 'none' takes features "
+            "alone.",
             show_default=False,
         ),
     ] = "",
     weights: Annotated[
         Path | None, typer.Option(help="Weights of the backbone.", show_default=False)
     ] = None,
+    words: Annotated[
+        str,
+        typer.Option(
+            help="What turns descriptions of new classes into vectors: by default minilm if the model "
+            "names it; another must be named here.",
+            show_default=False,
+        ),
+    ] = "",
+    allow_download: options.AllowDownload = False,
     max_body: Annotated[int, typer.Option(help="Bytes of a request; more is 413.", min=1)] = 8 * 2**20,
     max_rows: Annotated[int, typer.Option(help="Rows of a request; more is 422.", min=1)] = 4096,
     max_concurrency: Annotated[int, typer.Option(help="Requests at a time; more is 503.", min=1)] = 256,
@@ -76,7 +87,7 @@ def serve(
         body_seconds=body_seconds,
         window=window / 1000,
     )
-    keeper = Keeper(model, limits.classes)
+    keeper = Keeper(model, limits.classes, words)
     vision = None
     if backbone != "none" and (backbone or "backbone" in keeper.origin):
         vision = _vision(keeper, backbone, weights)
@@ -100,6 +111,7 @@ def studio(
         Path | None, typer.Option(help="Labelled photographs, to begin with.", show_default=False)
     ] = None,
     pace: Annotated[float, typer.Option(help="Seconds to show a round for.", min=0)] = 0.6,
+    allow_download: options.AllowDownload = False,
 ) -> None:
     """Open a local page: watch a method label pictures, correct it, compare, download.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.labelling.classes import Given, Recipe
-from unseen.labelling.photo_models import add_classes, load_model, origin_of, recipe_of
+from unseen.labelling.photo_models import add_classes, load_model, model_origin, recipe_of
 from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
@@ -50,11 +50,16 @@ class Keeper:
     path : path
         A model file.
     most_classes : int
+    words : str
+        The encoder of descriptions, if it is not a built-in one: a model file cannot choose it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], most_classes: int = 100_000) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], most_classes: int = 100_000, words: str = ""
+    ) -> None:
         self.path = Path(path)
         self._most = most_classes
+        self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
         self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
@@ -106,10 +111,10 @@ class Keeper:
             columns = [str(i) for i in range(len(new.vector))]
             recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
         elif new.attributes is not None:
-            recipe = recipe_of(model, origin_of(model), self.path)
+            recipe = recipe_of(model, model_origin(model), self.path, self._words)
             given = _given(new, list(new.attributes), list(new.attributes.values()))
         else:
-            recipe = recipe_of(model, origin_of(model), self.path)
+            recipe = recipe_of(model, model_origin(model), self.path, self._words)
             descriptions = {str(new.name): new.description} if new.description else {}
             given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
         add_classes(model, recipe, given, self.path)
