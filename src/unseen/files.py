@@ -50,10 +50,13 @@ def reading(path: str | os.PathLike[str], what: str = "") -> Iterator[None]:
     """Turn whatever a parser raises on broken bytes into a DataError that names the file.
 
     The parsers of numpy, HDF5 and Arrow raise a dozen types on a truncated or mutated file; a user
-    needs one. A DataError that already says the place passes through.
+    needs one. A DataError that already says the place passes through. What is there but is no regular
+    file is refused before it is opened.
     """
     place = f"{path}: {what}: " if what else f"{path}: "
     try:
+        if Path(path).exists() and not Path(path).is_dir():
+            check_regular(path)
         yield
     except DataError:
         raise
@@ -87,17 +90,10 @@ def check_size(
         )
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading in binary; a pipe or a device, which may never end, is refused."""
-    check_regular(path)
-    return Path(path).open("rb")
-
-
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Refuse what is there but is no regular file: reading a pipe or a device may never end."""
-    if not stat.S_ISREG(mode := Path(path).stat().st_mode):
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(path)
+    """Refuse what is no regular file: reading a pipe or a device may never end."""
+    if not Path(path).is_file():
+        Path(path).stat()  # says if it is not there
         raise DataError(
             f"{path}: is no regular file but a pipe, a device or a socket. Copy it to a file."
         )

@@ -19,7 +19,8 @@ from unseen.typing import Array
 
 PathLike = str | os.PathLike[str]
 
-_BLOCK = 1024
+BLOCK_CELLS = 2**20
+"""Cells that are kept as Python's numbers, which take ten times the memory of an array's."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,14 @@ def _rows(path: PathLike, reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _check_header(path: PathLike, names: Sequence[str]) -> None:
     if not names:
         raise DataError(f"{path}: is empty. The first line names the columns.")
+    taken: set[str] = set()
     for position, name in enumerate(names):
-        if not name or name in names[:position]:
+        if not name or name in taken:
             raise DataError(
                 f"{path}: line 1, column {position + 1}: the name {name!r} is empty or there "
                 "twice. Give every column its own name."
             )
+        taken.add(name)
 
 
 def _body(
@@ -84,9 +87,10 @@ def _body(
     text: Collection[str],
     dtype: np.dtype[Any],
 ) -> Table:
-    is_text = [name in text for name in names]
-    numeric = [i for i, t in enumerate(is_text) if not t]
-    strings: dict[str, list[str]] = {name: [] for name in names if name in text}
+    places = {name: i for i, name in enumerate(names) if name in text}
+    numeric = [i for i, name in enumerate(names) if name not in places]
+    strings: dict[str, list[str]] = {name: [] for name in places}
+    block_rows = max(1, BLOCK_CELLS // len(names))
     blocks: list[Array] = []
     block: list[list[float]] = []
     for line, row in lines:
@@ -95,9 +99,9 @@ def _body(
                 f"{path}: line {line} has {len(row)} cells, but the header names {len(names)}."
             )
         for name, values in strings.items():
-            values.append(_name(path, line, name, row[names.index(name)]))
+            values.append(_name(path, line, name, row[places[name]]))
         block.append(_numbers(path, line, names, row, numeric))
-        if len(block) == _BLOCK:
+        if len(block) == block_rows:
             blocks.append(np.array(block, dtype).reshape(len(block), len(numeric)))
             block = []
     blocks.append(np.array(block, dtype).reshape(len(block), len(numeric)))

@@ -110,7 +110,8 @@ def choose_candidates(asked: str, known: Sequence[str], pictures: Pictures, sour
         held_out = set(pictures.truth)
         seen = set(pictures.labels)
         names = [c for c in known if (c in held_out if held_out else c not in seen)]
-    strangers = [name for name in names if name not in set(known)]
+    described = set(known)
+    strangers = [name for name in names if name not in described]
     if strangers:
         raise DataError(
             f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",

@@ -6,6 +6,7 @@ the metadata is read here, and held to a list, before the Zarr library sees the 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
-from unseen.files import DEFAULT_MAX_BYTES, check_size, open_regular, reading
+from unseen.files import DEFAULT_MAX_BYTES, check_regular, check_size, reading
 
 COMPRESSORS = frozenset({"blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd"})
 CHECKSUMS = frozenset({"adler32", "crc32", "crc32c", "fletcher32"})
@@ -61,11 +62,23 @@ def checked_format(path: Path, chunk_bytes: int) -> int:
     return version
 
 
+def check_chunk_files(path: Path, values: Any, start: int, count: int) -> None:
+    """Refuse pipes and devices in place of the chunks of some rows of an open array."""
+    grid = getattr(values, "shards", None) or values.chunks
+    last = min(start + count, values.shape[0])
+    ranges = [range(start // grid[0], -(-last // grid[0]))]
+    ranges += [range(-(-n // g)) for n, g in zip(values.shape[1:], grid[1:], strict=True)]
+    for place in itertools.product(*ranges):
+        file = path / values.metadata.encode_chunk_key(place)
+        if file.exists():  # a chunk of nothing but the fill value has no file
+            check_regular(file)
+
+
 def _metadata(path: Path) -> tuple[int, dict[str, Any]]:
     for version, name in ((3, "zarr.json"), (2, ".zarray")):
         file = path / name
         if file.exists():
-            with reading(file), open_regular(file) as opened:
+            with reading(file), file.open("rb") as opened:
                 text = opened.read(LONGEST_METADATA + 1)
                 check_size(file, "the description of the array", len(text), LONGEST_METADATA)
                 metadata = json.loads(text)
