@@ -9,7 +9,7 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise docs-numbers clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-scale     a Dask cluster of two processes beside memory; 5 GB of disk, 12 GB of memory"
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make bench-generalise   methods over all data sets at hand, several draws of unseen classes each"
+	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
 	@echo "make clean   remove what the others made"
@@ -57,6 +58,10 @@ test: setup
 
 golden: setup
 	@$(BIN)/python tests/golden/record_golden.py
+
+# With ASK="--slow --only pools-taste" one of the tables that take minutes.
+docs-numbers: setup
+	@$(BIN)/python benchmarks/docs_numbers.py $(ASK)
 
 study: setup
 	@$(BIN)/pytest -q -m slow

@@ -15,7 +15,7 @@ best of three, and of seven for ESZSL. "--memory" adds the most that a fit alloc
 multiple of the bytes of the rows that it is given, tuning aside and with it. For both, a transductive
 method is given its pool. "--set" gives parameters by hand. With "--folds" a seed draws a quarter of the
 seen classes, which then play the unseen ones: no row of an unseen class is touched, so that defaults
-may be chosen on it.
+may be chosen on it. "--markdown" prints a table at the end in place of lines, as the documents have it.
 Data: the embedded letters-to-digits, and CUB and AwA1 from the folder that UNSEEN_DATA names (default:
 ../shared/data).
 """
@@ -25,9 +25,11 @@ from __future__ import annotations
 import argparse
 import time
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from accuracy_tables import Line, method_table, scenario_table
 from pools import SCENARIOS, make_task
 from settings import (
     DATA,
@@ -35,6 +37,7 @@ from settings import (
     Given,
     fitted,
     hold_out,
+    is_transductive,
     method,
     named_methods,
     parameters,
@@ -61,7 +64,7 @@ def evaluate(
 
 def given_rows(data: ZeroShotDataset, name: str) -> tuple[Array, Array]:
     """Return what a method is given: labelled rows and, if it is transductive, its pool."""
-    pool = data.test_unseen if hasattr(method(name, data.semantics, 0), "_fit_transductive") else []
+    pool = data.test_unseen if is_transductive(name) else []
     rows = np.concatenate([data.train, np.asarray(pool, dtype=int)])
     labels = data.y[rows].astype(object)
     labels[len(data.train) :] = None
@@ -106,30 +109,54 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     parser.add_argument("--folds", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    given, methods = parameters(options.set), named_methods(options.methods)
-    scenarios = SCENARIOS if "all" in options.scenarios else options.scenarios
+    lines = []
     for dataset in options.datasets:
         data = DATASETS[dataset](DATA)
-        print(f"{dataset}: {data.features}", flush=True)
-        unit = costs(data, "ESZSL", {}, 7)[0] if options.times else 0.0
-        for name in methods:
-            for scenario in scenarios:
-                pairs = [
-                    evaluate(fold(data, s) if options.folds else data, name, s, scenario, given)
-                    for s in range(options.seeds)
-                ]
-                start, end = np.mean(pairs, axis=0)
-                worst = min(b - a for a, b in pairs)
-                low, high = min(b for _, b in pairs), max(b for _, b in pairs)
-                line = f"  {name:20s} {scenario:12s} {start:5.1f} > {end:5.1f}  [{low:.1f}, {high:.1f}]"
-                line += f"  worst change {worst:+.1f}"
-                if options.times or options.memory:
-                    seconds, peak, with_tuning = costs(data, name, given)
-                    line += f"  fit {seconds / unit:.1f} x ESZSL" if options.times else ""
-                    line += f"  memory {peak:.2f} x X" if options.memory else ""
-                    line += f", {with_tuning:.2f} with tuning" if options.memory else ""
-                print(line, flush=True)
+        if not options.markdown:
+            print(f"{dataset}: {data.features}", flush=True)
+        for line in measured(dataset, data, options):
+            lines.append(line)
+            if not options.markdown:
+                print(text_of(line), flush=True)
+    if options.markdown:
+        print((method_table if len({x.scenario for x in lines}) == 1 else scenario_table)(lines))
+
+
+def measured(dataset: str, data: ZeroShotDataset, options: argparse.Namespace) -> Iterator[Line]:
+    """Yield what was measured of every method and scenario on a data set."""
+    given = parameters(options.set)
+    unit = costs(data, "ESZSL", {}, 7)[0] if options.times else 0.0
+    for name in named_methods(options.methods):
+        for scenario in SCENARIOS if "all" in options.scenarios else options.scenarios:
+            pairs = [
+                evaluate(fold(data, seed) if options.folds else data, name, seed, scenario, given)
+                for seed in range(options.seeds)
+            ]
+            start, end = np.mean(pairs, axis=0)
+            ends = [after for _, after in pairs]
+            worst = min(after - before for before, after in pairs)
+            line = Line(
+                dataset, name, scenario, is_transductive(name), start, end, worst, min(ends), max(ends)
+            )
+            if options.times or options.memory:
+                seconds, peak, with_tuning = costs(data, name, given)
+                if options.times:
+                    line = line._replace(time=seconds / unit)
+                if options.memory:
+                    line = line._replace(memory=peak, memory_with_tuning=with_tuning)
+            yield line
+
+
+def text_of(line: Line) -> str:
+    """Return one line of figures."""
+    text = f"  {line.method:20s} {line.scenario:12s} {line.start:5.1f} > {line.end:5.1f}"
+    text += f"  [{line.lowest:.1f}, {line.highest:.1f}]  worst change {line.worst:+.1f}"
+    text += "" if line.time is None else f"  fit {line.time:.1f} x ESZSL"
+    if line.memory is None:
+        return text
+    return f"{text}  memory {line.memory:.2f} x X, {line.memory_with_tuning:.2f} with tuning"
 
 
 if __name__ == "__main__":

@@ -40,13 +40,21 @@ def trial(method: type, corrections: int, seed: int) -> list[float]:
     known = model.fit(X, labels, known={place[row]: y[row] for row in fixed}).predict(X)
     labels[fixed] = y[fixed]
     labelled = model.fit(X, labels).predict(X)
-    return [per_class_accuracy(y[rest], found[rest]) for found in (first, known, labelled)]
+    return [per_class_accuracy(y[rest], answer[rest]) for answer in (first, known, labelled)]
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", AdaptationWarning)
-    print("per-class accuracy on the other rows, %: before, known in the pool, as labelled rows")
+    titles = (
+        "method",
+        "corrections",
+        "before",
+        "corrected rows in the pool",
+        "corrected rows as labelled rows",
+    )
+    print("| " + " | ".join(titles) + " |\n" + "| --- " * len(titles) + "|")
     for count in (5, 20):
         for method in (SelfPacedPrototypes, TASTE):
             mean = np.mean([trial(method, count, seed) for seed in range(DRAWS)], axis=0)
-            print(f"{count:3} corrections, {method.__name__:20}", *(f"{100 * m:5.1f}" for m in mean))
+            cells = [f"`{method.__name__}`", str(count), *(f"{100 * m:.1f}" for m in mean)]
+            print("| " + " | ".join(cells) + " |")

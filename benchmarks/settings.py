@@ -41,6 +41,11 @@ def method(name: str, semantics: Any, seed: int) -> Any:
     return methods.find(name).build(semantics, random_state=seed)
 
 
+def is_transductive(name: str) -> bool:
+    """Tell whether a method learns from the pool."""
+    return name.startswith(SELF_PACED) or methods.find(name).transductive
+
+
 def named_methods(asked: Iterable[str]) -> list[str]:
     """Replace the name of a group by the methods in it."""
     return [name for word in asked for name in GROUPS.get(word, (word,))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import struct
@@ -114,6 +115,17 @@ def test_texts_that_a_few_bytes_expand_to(kind, pyarrow, tmp_path, monkeypatch):
     assert path.stat().st_size < 60_000
     with pytest.raises(DataError, match="a column of texts would expand"):
         read_table(path, {"class"}) if kind == "table" else open_rows(path, "class")
+
+
+def test_texts_to_label_that_a_few_bytes_expand_to(pyarrow, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_budget, "FREE_DECODED_BYTES", 2**26)
+    path = _write_parquet(pyarrow, tmp_path / "x.parquet", {"text": ["x" * 1_000_000] * 1000})
+    with pytest.raises(DataError, match="a column of texts would expand"):
+        labelling.read_texts(path, "text")
+    compressed = tmp_path / "x.csv.gz"
+    compressed.write_bytes(gzip.compress(b"text\n" + b"x" * 2**25))
+    with pytest.raises(DataError, match="a line of more than"):
+        labelling.read_texts(compressed, "text")
 
 
 def test_honest_parquet_is_read(pyarrow, tmp_path):

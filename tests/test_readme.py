@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,30 +17,19 @@ from unseen.cli import app
 from unseen.methods import find, select
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    ROOT / name
-    for name in (
-        "README.md",
-        "CONTRIBUTING.md",
-        "docs/index.md",
-        "docs/guide/estimators.md",
-        "docs/guide/choosing.md",
-        "docs/guide/experiments.md",
-        "docs/guide/photographs.md",
-        "docs/guide/command-line.md",
-        "docs/guide/models.md",
-        "docs/guide/scale.md",
-        "docs/guide/serving.md",
-        "docs/guide/studio.md",
-    )
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN_ELSEWHERE = {"data.md"}
+"""Pages whose code has a test of its own, ``tests/datasets/test_guide.py``."""
+FILE_ENDINGS = {"json", "txt", "csv", "npz"}
 
 
 def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in RUN_ELSEWHERE], ids=lambda path: path.name
+)
 def test_python_blocks_run_as_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -63,6 +54,45 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if not target.startswith(("http://", "https://")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_files_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    folders = (ROOT, ROOT / "src" / "unseen", page.parent)
+    for name in set(re.findall(r"(?<![\w./-])(?:[\w-]+/)*[\w-]+\.py\b", without_examples(text))):
+        assert any((folder / name).is_file() for folder in folders), f"{page.name} names {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_python_names_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for name in set(re.findall(r"(?<![\w./-])unseen(?:\.[A-Za-z_]\w*)+", text)):
+        if name.rpartition(".")[2] not in FILE_ENDINGS:
+            assert pkgutil.resolve_name(name) is not None, f"{page.name} names {name}"
+
+
+def without_examples(text: str) -> str:
+    """Leave out texts of links, and blocks of code, which make and name files of their own."""
+    return re.sub(r"^```(?:python|console|sh)\n.*?^```|\[[^]]*\](?=\()", "", text, flags=re.M | re.S)
+
+
+def test_contributing_shows_the_house_as_it_is():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = page.partition("    src/unseen/\n")[2].partition("    tests/")[0]
+    entries = re.findall(r"^ {6}(\w\S*(?:, \w+\.py)*)", tree.replace(", ", ","), re.M)
+    named = {name.rstrip("/") for entry in entries for name in entry.split(",")}
+    package = ROOT / "src" / "unseen"
+    there = {path.name for path in package.iterdir() if not path.name.startswith("__")}
+    assert named == there - {"py.typed"}
+
+
+def test_contributing_names_the_direction_of_imports():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = contract["tool"]["importlinter"]["contracts"][0]["layers"]
+    parts = [layer.split(" | ") for layer in layers]
+    texts = ["{" + ", ".join(part) + "}" if len(part) > 1 else part[0] for part in parts]
+    assert " → ".join(texts) + "." in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_every_method_has_its_section_in_the_guide():

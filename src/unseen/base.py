@@ -30,7 +30,7 @@ from unseen.inputs import (
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
-from unseen.semantics import ClassTable
+from unseen.semantics import ClassTable, place_among
 from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array
@@ -50,7 +50,7 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         The candidates, in the order of the columns of ``decision_function``. It follows the
         parameters ``semantics`` and ``candidates`` when they change.
     temperature_ : float
-        ``predict_proba`` is softmax(scores / temperature_).
+        ``predict_proba`` is (1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L.
     calibration_ : str
         On what the temperature was fitted.
     """
@@ -73,6 +73,7 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
     seen_classes_: Array
     n_features_in_: int
     temperature_: float
+    name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
     calibration_: str
 
     def __init__(
@@ -127,17 +128,16 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return softmax(scores / temperature_); ``calibration_`` says on what it was fitted."""
+        """Return probabilities; ``calibration_`` says on what they were fitted."""
         scores = self._candidate_scores(X)
-        return result(mapped(kernels.softmax, scores, given=(self.temperature_,)))
+        return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy: every class counts alike."""
         best = argmax(self._candidate_scores(X))
         classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
-        place = {label: k for k, label in enumerate(classes.tolist())}
-        code_of = np.array([place.get(label, -1) for label in self.classes_.tolist()])
+        code_of = place_among(self.classes_, classes)
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 

@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier, bare
-from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.base import bare
+from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import aligned, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_patterns, summed
-from unseen.statistics.scorer import Scorer
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes
@@ -22,7 +21,7 @@ JUDGED = 30
 """Rows of a held-out class on which parameters are judged: the patterns alone would be too few."""
 
 
-class FastTraining(ZeroShotClassifier):
+class FastTraining(WrappingClassifier):
     """The paper's FT strategy around an estimator: one training row a class, its mean.
 
     An inductive estimator is fitted on the means of the labelled rows. A transductive one replaces its
@@ -62,7 +61,6 @@ class FastTraining(ZeroShotClassifier):
 
     takes_chunks = True
 
-    estimator_: Any
     patterns_: Array
 
     def __init__(
@@ -100,15 +98,15 @@ class FastTraining(ZeroShotClassifier):
             return self._learn(labelled_rows(read, codes, weights))
         model = self._clone()
         model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
-        found: list[Array] = []
+        all_patterns: list[Array] = []
 
         def compress(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
             patterns, own = class_patterns(sums, counts, dtype)
-            found.append(patterns)
+            all_patterns.append(patterns)
             return patterns, own
 
         model._fit_read(read, codes, weights, compress, known, observer)
-        self.patterns_ = found[0]
+        self.patterns_ = all_patterns[0]
         self.transduction_, self.history_ = model.transduction_, model.history_
         self.labelled_round_ = model.labelled_round_
         self._adopt(model)
@@ -168,27 +166,8 @@ class FastTraining(ZeroShotClassifier):
     def _chosen(self) -> dict[str, float]:
         return {f"estimator__{name}": v for name, v in self.estimator_._chosen().items()}
 
-    def _parameters(self) -> tuple[object, Any]:
-        return wrapped_parameters(self)
-
     def _marks_unlabelled(self) -> bool:
         return bool(wrapped(self)._marks_unlabelled())
-
-    def _scores(self, X: Array, vectors: Array) -> Array:
-        return np.asarray(self.estimator_._scores(X, vectors))
-
-    def _shows_bad_values(self) -> bool:
-        return bool(self.estimator_._shows_bad_values())
-
-    def _scorer(self, vectors: Array) -> Scorer:
-        scorer: Scorer = self.estimator_._formula(vectors)
-        return scorer
-
-    def _label_embedding(self, X: Any) -> Any:
-        return self.estimator_._label_embedding(X)
-
-    def _semantic_width(self) -> int:
-        return int(self.estimator_._semantic_width())
 
 
 def _losses(X: Array, codes: Codes, model: Any, vectors: Array) -> tuple[Array, Array]:

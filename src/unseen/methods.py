@@ -27,6 +27,8 @@ ENTRY_POINT_GROUP = "unseen.methods"
 
 DEFAULT = "SelfPacedPrototypes"
 """The method that is used where none is named."""
+DEFAULT_FOR_TEXTS = "SharedSpacePrototypes"
+"""The same for texts: texts and classes have vectors of one encoder, and no label is needed."""
 
 
 @dataclass(frozen=True)

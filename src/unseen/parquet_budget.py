@@ -39,7 +39,7 @@ def check_texts(path: str | os.PathLike[str], column: Any, max_bytes: int = DEFA
     """Return how many bytes the texts of an Arrow column will take, or refuse them."""
     compute = need("pyarrow.compute", path)
     total = 0
-    for chunk in column.chunks:
+    for chunk in getattr(column, "chunks", [column]):
         lengths = None
         if hasattr(chunk, "dictionary"):
             if "string" in str(chunk.type.value_type):

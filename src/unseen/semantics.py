@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.typing import Array
+from unseen.typing import Array, Codes
 
 
 class ClassTable(Mapping[Hashable, Array]):
@@ -174,6 +174,12 @@ class ClassTable(Mapping[Hashable, Array]):
         """Return the table of these classes only, in the order given."""
         rows = self.positions(labels)
         return ClassTable(self.classes[rows], self.vectors[rows], self.attributes)
+
+
+def place_among(labels: Array, classes: Array) -> Codes:
+    """Return the place of each label among classes, -1 for one that is not there."""
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
 def _one_vector(value: Any) -> Any:

@@ -107,7 +107,7 @@ def test_what_cannot_be_resumed_starts_again(server, tmp_path, reason):
 
 def test_the_wrong_file_is_not_kept(server, tmp_path):
     server.body = BODY + b"tampered"
-    with pytest.raises(DataError, match=r"not what is expected.*Nothing was kept"):
+    with pytest.raises(DataError, match=r"not what is expected.*Nothing was stored"):
         fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
     assert list(tmp_path.glob("*.zip*")) == []
 

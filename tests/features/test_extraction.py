@@ -195,10 +195,10 @@ def test_a_damaged_or_forbidden_store_says_what_to_do(tmp_path):
     folder = tmp_path / "cache"
     folder.mkdir()
     (folder / "features.sqlite").write_bytes(b"no database at all" * 100)
-    with pytest.raises(DataError, match=r"features\.sqlite: features cannot be kept.*UNSEEN_CACHE"):
+    with pytest.raises(DataError, match=r"features\.sqlite: features cannot be stored.*UNSEEN_CACHE"):
         FeatureStore(folder)
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be kept there"):
+    with pytest.raises(DataError, match="cannot be stored there"):
         FeatureStore(tmp_path / "file")
 
 

@@ -21,6 +21,7 @@ CASES = [
     ("transformers", lambda p: backbone(f"hf:{p}"), "hf"),
     ("transformers", lambda p: words(f"hf:{p}"), "hf"),
     ("tokenizers", lambda p: words("minilm"), "text"),
+    ("onnxruntime", lambda p: words(f"onnx:{p / 'net.onnx'}"), "onnx"),
 ]
 
 

@@ -57,7 +57,7 @@ def done(data):
 def test_photographs_get_the_label_of_a_class_nobody_labelled(done):
     _, labels = done
     assert sorted(labels.candidates) == sorted(NOBODY_LABELLED)
-    right = [a.image.startswith(a.label) for a in labels.answers]
+    right = [a.item.startswith(a.label) for a in labels.answers]
     assert len(right) == 18
     assert np.mean(right) > 0.9
 
@@ -77,7 +77,7 @@ def test_the_least_sure_come_first(done, tmp_path):
 def test_rounds_are_those_of_the_model(done):
     fitted, labels = done
     of_model = fitted.model.labelled_round_[len(fitted.model.labelled_round_) - 18 :]
-    by_image = {a.image: a.round for a in labels.answers}
+    by_image = {a.item: a.round for a in labels.answers}
     for path, number in zip(fitted.task.data.paths, of_model, strict=True):
         assert by_image[path.name] == (int(number) if number > 0 else None)
 
@@ -97,8 +97,8 @@ def test_a_trial_says_how_many_are_right_and_hides_the_labels(folder):
     assert labels.by_class.keys() == set(NOBODY_LABELLED)
     again = fit(Task(replace(data, truth=data.truth[::-1]))).labels()
     assert again.accuracy < labels.accuracy
-    assert [(a.image, a.label, a.confidence) for a in again.answers] == [
-        (a.image, a.label, a.confidence) for a in labels.answers
+    assert [(a.item, a.label, a.confidence) for a in again.answers] == [
+        (a.item, a.label, a.confidence) for a in labels.answers
     ]
 
 
@@ -112,7 +112,7 @@ def test_broken_photographs_are_left_out_and_never_fatal(folder, tmp_path):
     labels = fit(Task(data)).labels()
     assert {b.path.parent.name for b in data.broken} == {"red", "orange"}
     assert len(labels.answers) == 17
-    assert np.mean([a.image.startswith(a.label) for a in labels.answers]) > 0.9
+    assert np.mean([a.item.startswith(a.label) for a in labels.answers]) > 0.9
     for path in (tmp_path / "seen" / "red").iterdir():
         path.write_bytes(b"")
     with pytest.raises(DataError, match="No picture of the class 'red' can be read"):
@@ -257,4 +257,4 @@ def test_the_report_stands_alone_and_escapes(done, tmp_path):
     assert "http://" not in text
     assert "https://" not in text
     assert "$" not in text.split("<script>")[0].replace("$style", "$")
-    assert text.index(labels.answers[0].image) < text.index('id="classes"')
+    assert text.index(labels.answers[0].item) < text.index('id="classes"')

@@ -10,13 +10,16 @@ import pytest
 
 import unseen
 from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
+from texts import Bags, write_classes, write_texts
 from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.labelling import PoolData
+from unseen.methods import DEFAULT_FOR_TEXTS
 from unseen.semantics import ClassTable
 from unseen.serving.studio import pool_html
-from unseen.serving.studio.data_sources import embedded, photographs
-from unseen.serving.studio.downloads import write_labels, write_model, write_page
+from unseen.serving.studio.app import Library
+from unseen.serving.studio.data_sources import embedded, photographs, texts
+from unseen.serving.studio.downloads import DOWNLOADS, write_labels, write_model, write_page
 from unseen.serving.studio.outcomes import Snapshot, compare, learn, offered
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
@@ -158,9 +161,27 @@ def test_photographs_in_folders(tmp_path, monkeypatch):
     outcome = learn(data, "ESZSL")
     assert outcome.fitted.accuracy() is None
     rows = outcome.fitted.labels().answers
-    assert np.mean([row.image.startswith(row.label) for row in rows]) > 0.6
+    assert np.mean([row.item.startswith(row.label) for row in rows]) > 0.6
     assert unseen.load(write_model(outcome, tmp_path)).origin_["backbone"] == "colours"
     trial = photographs(tmp_path / "seen", None, table, held_out="red,blue", backbone="colours")
     assert sorted(set(trial.truth)) == ["blue", "red"]
     with pytest.raises(DataError, match="no such folder"):
         photographs(tmp_path / "absent", None, table, held_out="red")
+
+
+def test_texts_are_learned_shown_and_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setattr("unseen.features.text_encoder", lambda name="minilm": Bags())
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    data = texts(write_texts(tmp_path / "t.csv"), write_classes(tmp_path / "c.csv"))
+    outcome = learn(data, DEFAULT_FOR_TEXTS)
+    assert outcome.history
+    library = Library(tmp_path)
+    card = library.picture(library.add(data), 3)
+    assert card.media_type == "image/svg+xml"
+    assert data.texts[3].split()[0] in card.body.decode()
+    given = next(name for name in data.candidates if name != outcome.fitted.predicted[3])
+    again = learn(data, DEFAULT_FOR_TEXTS, {3: given}, outcome)
+    assert again.fitted.predicted[3] == given
+    for write in DOWNLOADS.values():
+        assert write(again, tmp_path).stat().st_size > 0
+    assert "Words that mark it" in write_page(again, tmp_path).read_text()

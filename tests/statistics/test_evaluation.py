@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.statistics.evaluation import fit_temperature, per_class_accuracy
+from unseen.statistics.evaluation import fit_calibration, fit_temperature, per_class_accuracy
 from unseen.statistics.transport import balance
 
 
@@ -43,3 +43,17 @@ def test_balance_meets_the_prior_and_keeps_odds() -> None:
     half = np.exp(logsumexp(balance(log_p, prior, 0.5), axis=0)) / 200
     start = np.exp(logsumexp(log_p, axis=0)) / 200
     assert (np.abs(half - prior) < np.abs(start - prior)).all()
+
+
+def test_calibration_finds_the_temperature_and_the_share_of_wrong_names() -> None:
+    random = np.random.default_rng(0)
+    temperature, doubt = 0.5, 0.3
+    answers = []
+    for _ in range(6):
+        scores = random.normal(size=(4000, 5))
+        true = np.array([random.choice(5, p=p) for p in softmax(scores / temperature, axis=1)])
+        wrong = random.random(len(true)) < doubt
+        answers.append((scores, np.where(wrong, random.integers(5, size=len(true)), true)))
+    found = fit_calibration(answers)
+    assert found.temperature == pytest.approx(temperature, rel=0.1)
+    assert found.doubt == pytest.approx(doubt, abs=0.03)

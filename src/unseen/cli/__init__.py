@@ -21,7 +21,7 @@ from unseen.cli.output import print_error
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
-    "is wrong with the input, 3 photographs were skipped (with --strict), 130 interrupted."
+    "is wrong with the input, 3 photographs or texts were skipped (with --strict), 130 interrupted."
 )
 
 app = typer.Typer(
@@ -35,7 +35,8 @@ app.add_typer(dataset_commands.app, name="datasets")
 app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
 app.command(
     epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
-    "--out labels.csv --report report.html"
+    "--out labels.csv --report report.html. With texts: unseen label --texts tickets.csv --column text "
+    "--classes classes.csv --out labels.csv"
 )(photo_commands.label)
 app.command(
     epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors. "

@@ -21,7 +21,9 @@ Labels = Annotated[
         show_default=False,
     ),
 ]
-LabelColumn = Annotated[str, typer.Option(help="The column of labels in Parquet.")]
+LabelColumn = Annotated[
+    str, typer.Option(help="The column of labels in Parquet, or in a file of texts.")
+]
 Scheduler = Annotated[
     str,
     typer.Option(

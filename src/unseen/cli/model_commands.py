@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unseen.cli import feature_rows, options, output
 from unseen.cli.photo_commands import fit_json, fit_photographs
+from unseen.cli.text_commands import TextInput, fit_text_model, predict_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
 
@@ -18,14 +19,16 @@ Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.
 
 
 def fit(
-    seen: options.Seen,
+    seen: options.Seen = None,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.safetensors"),
     unlabelled: options.Unlabelled = None,
+    texts: options.Texts = None,
+    column: options.Column = "text",
     classes: options.Classes = None,
     words: options.Words = "",
     word_weight: options.WordWeight = 0.5,
     candidates: options.Candidates = "",
-    method: options.Method = DEFAULT,
+    method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
     allow_download: options.AllowDownload = False,
@@ -39,7 +42,8 @@ def fit(
 ) -> None:
     """Learn from labelled photographs and descriptions of all classes; keep the model in a file.
 
-    With --unlabelled, methods that can learn from those photographs as well. The file holds numbers and
+    With --unlabelled, methods that can learn from those photographs as well. With --texts, from texts,
+    of which none needs a label. The file holds numbers and
     names, never code; unseen predict uses it, and unseen add-class enlarges it.
 
     SEEN may also be features that need not fit in memory, with --labels: a .npy, a .zarr or Parquet,
@@ -48,6 +52,17 @@ def fit(
     """
     from unseen import labelling
 
+    if texts is not None:
+        feature_rows.refuse(scheduler, texts, labels)
+        given = TextInput(
+            texts, column, classes, seen, label_column, candidates=candidates, words=words,
+            method=method, cache=cache, seed=seed,
+        )  # fmt: skip
+        fit_text_model(given, out, strict, as_json)
+        return
+    if seen is None:
+        raise DataError("Give --seen, labelled photographs or features; or --texts FILE.")
+    method = method or DEFAULT
     if feature_rows.are_rows(seen):
         feature_rows.fit_rows(
             seen, labels, label_column, classes, candidates, method, seed, scheduler, out, as_json
@@ -87,7 +102,11 @@ def fit(
 def predict(
     model: Model,
     folder: Annotated[
-        Path, typer.Argument(help="A folder of photographs, or features: .npy, .zarr or Parquet.")
+        Path,
+        typer.Argument(
+            help="A folder of photographs; features: .npy, .zarr or Parquet; or, for a model of texts, "
+            "a file of texts."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("labels.csv"),
     report: Annotated[
@@ -98,6 +117,14 @@ def predict(
         typer.Option(
             help="Among which classes to answer: fox,bat or a .txt, 'unseen', 'seen' or 'all'. By "
             "default those of the model.",
+            show_default=False,
+        ),
+    ] = "",
+    column: options.Column = "text",
+    words: Annotated[
+        str,
+        typer.Option(
+            help="Of a model of texts: the encoder that it was fitted with, if that is not minilm.",
             show_default=False,
         ),
     ] = "",
@@ -123,6 +150,10 @@ def predict(
     """
     from unseen import features, labelling
 
+    if labelling.is_text_file(folder) and labelling.of_texts(model):
+        feature_rows.refuse(scheduler, folder)
+        predict_texts(model, folder, column, candidates, words, cache, out, as_json)
+        return
     if feature_rows.are_rows(folder):
         feature_rows.predict_rows(model, folder, candidates, scheduler, out, as_json)
         return

@@ -1,4 +1,4 @@
-"""Options that several commands on photographs share."""
+"""Options that several commands on photographs and texts share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 
 SKIPPED_EXIT_CODE = 3
 """The exit code of ``--strict`` when pictures were skipped."""
@@ -19,7 +21,34 @@ def _allow_download(allowed: bool) -> bool:
 
 
 Seen = Annotated[
-    Path, typer.Option(help="Labelled photographs, one sub-folder a class: SEEN/<class>/<picture>.")
+    Path | None,
+    typer.Option(
+        help="Labelled photographs, one sub-folder a class: SEEN/<class>/<picture>. With --texts: a "
+        "file of texts of which some have labels; not needed.",
+        show_default=False,
+    ),
+]
+Texts = Annotated[
+    Path | None,
+    typer.Option(
+        help="Texts in place of photographs: CSV, TSV or JSON lines, also as .gz, or Parquet.",
+        show_default=False,
+    ),
+]
+Column = Annotated[str, typer.Option(help="The column of the texts, in --texts and in --seen.")]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        help="Vectors of your own, a .npy with one row for each row of --texts, which may be left out.",
+        show_default=False,
+    ),
+]
+ClassEmbeddings = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --embeddings: a .npy with one row for each row of --classes, of the same encoder.",
+        show_default=False,
+    ),
 ]
 Unlabelled = Annotated[
     Path | None, typer.Option(help="A folder of photographs that nobody labelled.", show_default=False)
@@ -28,15 +57,17 @@ Classes = Annotated[
     Path | None,
     typer.Option(
         help="All classes, seen and not: CSV or Parquet with a column 'class', one column an attribute "
-        "and, if you like, 'description'; or a .txt of names.",
+        "and, if you like, 'description'; or a .txt of names. With --texts: any columns that begin "
+        "with description or example, and several rows a class.",
         show_default=False,
     ),
 ]
 Words = Annotated[
     str,
     typer.Option(
-        help="Vectors of names and descriptions: minilm, hf:NAME, or a GloVe, word2vec or fastText "
-        "file. Mixed with attributes where there are some.",
+        help="Vectors of names and descriptions: minilm, hf:NAME, onnx:PATH, or a GloVe, word2vec or "
+        "fastText file. Mixed with attributes where there are some. With --texts: of the texts, too; "
+        "minilm by default.",
         show_default=False,
     ),
 ]
@@ -74,9 +105,16 @@ Cache = Annotated[
     Path | None,
     typer.Option(help="Where features are kept; UNSEEN_CACHE or the user's cache by default."),
 ]
-Method = Annotated[str, typer.Option(help="What learns; unseen bench compares them.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help=f"What learns; unseen bench compares them. By default {DEFAULT}, and for texts "
+        f"{DEFAULT_FOR_TEXTS}.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="For what the method draws at random.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help=f"Leave with {SKIPPED_EXIT_CODE} if photographs were skipped.")
+    bool, typer.Option("--strict", help=f"Leave with {SKIPPED_EXIT_CODE} if items were skipped.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -49,10 +50,10 @@ def with_option(note: str) -> str:
 
 
 @contextmanager
-def extracting(then: str = "photographs") -> Iterator[Any]:
+def extracting(then: str = "", kind: str = "photographs") -> Iterator[Any]:
     """Show a bar on a terminal; give a callable for the extraction's progress.
 
-    ``then`` is what the bar says when all photographs are done.
+    ``then`` is what the bar says when all photographs or texts are done.
     """
     bar = Bar(
         TextColumn("{task.description}"),
@@ -67,7 +68,7 @@ def extracting(then: str = "photographs") -> Iterator[Any]:
     quiet = logging.getLogger("unseen.features")
     before, quiet.level = quiet.level, logging.ERROR  # skipped pictures are told at the end
     with bar:
-        task = bar.add_task("photographs", total=None, note="")
+        task = bar.add_task(kind, total=None, note="")
 
         def show(progress: Any) -> None:
             parts = [f"{progress.reused} known"] * bool(progress.reused)
@@ -75,7 +76,7 @@ def extracting(then: str = "photographs") -> Iterator[Any]:
             note = ", ".join(parts)
             bar.update(task, total=progress.total, completed=progress.done, note=note)
             if progress.done == progress.total:
-                bar.update(task, description=then)
+                bar.update(task, description=then or kind)
 
         try:
             yield show
@@ -93,13 +94,13 @@ def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
     return [{"image": str(b.path), "reason": b.reason} for b in broken]
 
 
-def print_skipped(broken: list[Any]) -> None:
-    """Name and count the skipped pictures, on the error stream."""
+def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
+    """Name and count the skipped pictures or texts, on the error stream."""
     if not broken:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    plural = "s" * (len(broken) != 1)
-    console.print(f"[yellow]skipped {len(broken)} photograph{plural}[/] that cannot be read:")
+    items = kind if len(broken) != 1 else kind.removesuffix("s")
+    console.print(f"[yellow]skipped {len(broken)} {items}[/] that cannot be read:")
     for item in broken[:NAMED_PICTURES]:
         console.print(f"  {escape(str(item.path))}: {escape(item.reason)}")
     if len(broken) > NAMED_PICTURES:
@@ -139,11 +140,11 @@ def separation_json(separation: Any) -> dict[str, Any]:
 
 
 def labels_table(labels: Any) -> Table:
-    """Return the table of classes: how many photographs each got, how sure, and some to review."""
+    """Return the table of classes: how many photographs or texts each got, and how sure."""
     trial = labels.accuracy is not None
     table = Table(header_style="bold")
     table.add_column("class")
-    table.add_column("photographs", justify="right")
+    table.add_column(labels.kind, justify="right")
     table.add_column("unsure", justify="right")
     if trial:
         table.add_column("found", justify="right")
@@ -158,10 +159,32 @@ def labels_table(labels: Any) -> Table:
     return table
 
 
+def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
+    """Print the table of classes, in a trial the accuracy, and what was written."""
+    console = Console(highlight=False, soft_wrap=True)
+    print_skipped(fitted.task.data.broken, labels.kind)
+    print_notes(fitted.notes)
+    console.print(labels_table(labels))
+    if labels.accuracy is not None:
+        chance = 1 / len(labels.candidates)
+        used = "held-out classes" if labels.kind == "photographs" else "texts"
+        console.print(
+            f"trial: {labels.accuracy:.1%} right per class (chance {chance:.1%}); the labels of the "
+            f"{used} were used for this line only"
+        )
+    if labels.start_accuracy is not None:
+        console.print(f"the first answer, by the largest cosine: {labels.start_accuracy:.1%} per class")
+    wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
+    first = "; the unsure ones come first" if labels.unsure else ""
+    console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
+
+
 def labels_json(labels: Any) -> dict[str, Any]:
     """Return the labels as plain data."""
+    from unseen.labelling.labels import COLUMNS
+
     content: dict[str, Any] = {
-        "photographs": len(labels.answers),
+        labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
         "candidates": labels.candidates,
         "counts": labels.counts,
@@ -169,6 +192,10 @@ def labels_json(labels: Any) -> dict[str, Any]:
     if labels.accuracy is not None:
         content["accuracy_per_class"] = labels.accuracy
         content["accuracy_by_class"] = labels.by_class
-    names = ("image", "label", "confidence", "runner_up", "round")
-    content["labels"] = [{n: getattr(a, n) for n in names} for a in labels.answers]
+    if labels.start_accuracy is not None:
+        content["start_accuracy_per_class"] = labels.start_accuracy
+    item, *names = COLUMNS[labels.kind]
+    content["labels"] = [
+        {item: a.item, **{name: getattr(a, name) for name in names}} for a in labels.answers
+    ]
     return content

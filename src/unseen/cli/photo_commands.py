@@ -7,24 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
-from unseen.cli import options, output
+from unseen.cli import feature_rows, options, output
+from unseen.cli.text_commands import TextInput, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
 
 if TYPE_CHECKING:
-    from unseen.labelling import Fitted, Labels, Preparation
+    from unseen.labelling import Fitted, Preparation
 from unseen.files import atomic_file
 
 
 def label(
-    seen: options.Seen,
+    seen: options.Seen = None,
     unlabelled: options.Unlabelled = None,
+    texts: options.Texts = None,
+    column: options.Column = "text",
     classes: options.Classes = None,
     out: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("labels.csv"),
     report: Annotated[
-        Path | None, typer.Option(help="Also write a page with thumbnails.", show_default=False)
+        Path | None,
+        typer.Option(help="Also write a page with thumbnails, or texts.", show_default=False),
     ] = None,
     words: options.Words = "",
     word_weight: options.WordWeight = 0.5,
@@ -37,7 +40,17 @@ def label(
             show_default=False,
         ),
     ] = "",
-    method: options.Method = DEFAULT,
+    label_column: feature_rows.LabelColumn = "label",
+    truth_column: Annotated[
+        str,
+        typer.Option(
+            help="A trial with --texts: a column of it with the right labels, to compare with.",
+            show_default=False,
+        ),
+    ] = "",
+    embeddings: options.Embeddings = None,
+    class_embeddings: options.ClassEmbeddings = None,
+    method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
     allow_download: options.AllowDownload = False,
@@ -46,14 +59,46 @@ def label(
     strict: options.Strict = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Label photographs of classes that nobody has labelled.
+    """Label photographs of classes that nobody has labelled, or texts.
 
-    Needs labelled photographs of other classes, and a description of every class: attributes, texts,
-    or just its name. Writes image, label, confidence, runner-up and the round that first trusted the
-    label; the least sure come first. Killed and started again, it goes on where it was.
+    Photographs need labelled photographs of other classes, and a description of every class:
+    attributes, texts, or just its name. Texts need no label at all: --texts tickets.csv --classes
+    classes.csv. Writes image, label, confidence, runner-up and the round that first trusted the label;
+    of texts row, text, label, confidence, unsure and runner-up. The least sure come first. Killed and
+    started again, it goes on where it was.
     """
     from unseen import labelling
 
+    if texts is not None or embeddings is not None:
+        label_texts(
+            TextInput(
+                texts,
+                column,
+                classes,
+                seen,
+                label_column,
+                truth_column,
+                candidates,
+                embeddings,
+                class_embeddings,
+                words,
+                method,
+                cache,
+                seed,
+            ),
+            out,
+            report,
+            unlabelled,
+            hold_out,
+            strict,
+            as_json,
+        )
+        return
+    if seen is None:
+        raise DataError(
+            "Give --seen FOLDER, labelled photographs of other classes; or --texts FILE, which needs "
+            "none."
+        )
     if unlabelled is None and not hold_out:
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")
     preparation = labelling.prepare(
@@ -65,7 +110,9 @@ def label(
         weight=word_weight,
         candidates=candidates,
     )
-    fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
+    fitted = fit_photographs(
+        preparation, backbone, weights, cache, method or DEFAULT, seed, quiet=as_json
+    )
     labels = fitted.labels()
     labels.write(out)
     if report is not None:
@@ -87,7 +134,7 @@ def label(
             }
         )
     else:
-        _print(labels, fitted, out, report)
+        output.print_labels(labels, fitted, out, report)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -146,22 +193,6 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
         how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
         facts["method"] += f", class shares {how}"
     return facts
-
-
-def _print(labels: Labels, fitted: Fitted, out: Path, report: Path | None) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    output.print_skipped(fitted.task.data.broken)
-    output.print_notes(fitted.notes)
-    console.print(output.labels_table(labels))
-    if labels.accuracy is not None:
-        chance = 1 / len(labels.candidates)
-        console.print(
-            f"trial: {labels.accuracy:.1%} right per class (chance {chance:.1%}); the labels of the "
-            "held-out classes were used for this line only"
-        )
-    wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
-    first = "; the unsure ones come first" if labels.unsure else ""
-    console.print(f"{wrote}: {len(labels.answers)} photographs, {len(labels.unsure)} unsure{first}")
 
 
 def extract(

@@ -15,6 +15,7 @@ from unseen.exceptions import DataError
 
 if TYPE_CHECKING:
     from unseen.serving.keeper import Keeper
+    from unseen.serving.text_reader import TextReader
     from unseen.serving.vision import Vision
 
 Port = Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)]
@@ -46,8 +47,8 @@ def serve(
     words: Annotated[
         str,
         typer.Option(
-            help="What turns descriptions of new classes into vectors: by default minilm if the model "
-            "names it; another must be named here.",
+            help="What turns texts, and descriptions of new classes, into vectors: by default minilm, "
+            "if the model names it; another that the model names must be named here.",
             show_default=False,
         ),
     ] = "",
@@ -91,11 +92,13 @@ def serve(
     vision = None
     if backbone != "none" and (backbone or "backbone" in keeper.origin):
         vision = _vision(keeper, backbone, weights)
+    reader = _reader(keeper, words) if _takes_texts(keeper, words) else None
     hosts = (host, "127.0.0.1", "localhost", "::1") if local and not token else ()
-    service = Service(model, limits, token, hosts, vision, keeper)
+    service = Service(model, limits, token, hosts, vision, reader, keeper)
     with listen(host, port) as opened:
         kind = type(keeper.model).__name__
-        takes = "features and photographs" if vision else f"{keeper.features} features a row"
+        takes = f"{keeper.features} features a row"
+        takes += " and photographs" * (vision is not None) + " and texts" * (reader is not None)
         typer.echo(f"{kind}: {len(keeper.classes)} classes, takes {takes}")
         typer.echo(f"serving on {address(opened)}; stop with Ctrl+C")
         run(service.app, opened, body_seconds)
@@ -158,6 +161,24 @@ def _vision(keeper: Keeper, backbone: str, weights: Path | None) -> Vision | Non
         return Vision(keeper.path, keeper.origin, keeper.features, backbone, weights)
     except DataError as error:
         if backbone or weights is not None:
+            raise
+        typer.echo(f"takes features alone: {error}", err=True)
+        return None
+
+
+def _takes_texts(keeper: Keeper, words: str) -> bool:
+    """Tell whether the encoder is for texts: of a model of photographs it is for descriptions only."""
+    return "texts" in keeper.origin or bool(words and not keeper.origin)
+
+
+def _reader(keeper: Keeper, words: str) -> TextReader | None:
+    """Return the encoder of texts; if the user did not name it, its absence is a note."""
+    from unseen.serving.text_reader import TextReader
+
+    try:
+        return TextReader(keeper.path, keeper.origin, keeper.features, words)
+    except DataError as error:
+        if words:
             raise
         typer.echo(f"takes features alone: {error}", err=True)
         return None

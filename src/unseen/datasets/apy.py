@@ -137,8 +137,8 @@ def _semantics(
     strangers = set(y.tolist()) - set(place)
     if strangers:
         raise DataError(f"{path}: has no vector for {min(strangers)!r}.")
-    kept = sidecar.attributes if sidecar else attributes
-    semantics = class_table(folder, names, native.typed(vectors, sidecar), kept)
+    attribute_names = sidecar.attributes if sidecar else attributes
+    semantics = class_table(folder, names, native.typed(vectors, sidecar), attribute_names)
     return semantics, names[[place[c] for c in y.tolist()]]
 
 

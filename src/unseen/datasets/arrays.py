@@ -98,15 +98,15 @@ def read_npz(
     path: PathLike, names: Collection[str] | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> dict[str, Array]:
     """Read the arrays of a ``.npz``; those stored without compression are mapped into memory."""
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     with reading(path), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
-            if name in found:
+            if name in arrays:
                 raise DataError(f"{path}: holds {name!r} twice.")
             if member.filename.endswith(".npy") and (names is None or name in names):
-                found[name] = _npz_member(path, archive, member, max_bytes)
-    return found
+                arrays[name] = _npz_member(path, archive, member, max_bytes)
+    return arrays
 
 
 def _npz_member(

@@ -12,7 +12,7 @@ import numpy as np
 from unseen.datasets.audit_finding import Finding
 from unseen.datasets.audit_semantics import SEMANTIC_CHECKS
 from unseen.datasets.audit_statistics import Statistics
-from unseen.datasets.benchmark_facts import benchmark_of, normal, split_name
+from unseen.datasets.benchmark_facts import Benchmark, benchmark_of, normal, split_name
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
 from unseen.typing import Array
@@ -89,8 +89,8 @@ def class_overlap(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
         )
 
 
-def which_split(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
-    """PS, SS or another split of a known benchmark."""
+def benchmark_split(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
+    """Which split of a known benchmark it is, and what a network trained on ImageNet knows of it."""
     benchmark = benchmark_of(dataset.semantics.classes.tolist())
     if benchmark is None:
         yield Finding(
@@ -100,12 +100,18 @@ def which_split(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
             "Numbers are comparable only with others on the same split.",
             "Publish the split with the numbers.",
         )
-        return
+    else:
+        yield _which_split(dataset, benchmark)
+        yield from _imagenet_classes(dataset, benchmark)
+
+
+def _which_split(dataset: ZeroShotDataset, benchmark: Benchmark) -> Finding:
+    """Return whether it is PS, SS or another split."""
     split = split_name(benchmark, dataset.unseen_classes.tolist())
     sizes = tuple(len(getattr(dataset, part)) for part in PARTS)
     expected = benchmark.ps_rows.get(len(dataset.X))
     if split == "other":
-        yield Finding(
+        return Finding(
             "warning",
             "split-other",
             f"The unseen classes are neither {benchmark.name}'s proposed split (PS) nor, as far as "
@@ -113,8 +119,8 @@ def which_split(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
             "Numbers are not comparable with published ones.",
             "Load PS or SS, or say which split it is beside every number.",
         )
-    elif split == "PS" and sizes != expected:
-        yield Finding(
+    if split == "PS" and sizes != expected:
+        return Finding(
             "warning",
             "split-ps-rows",
             f"The unseen classes are {benchmark.name}'s PS, but the sets have {sizes} rows; "
@@ -122,22 +128,17 @@ def which_split(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
             "Numbers on seen classes (and so the harmonic mean) are not comparable.",
             "Take the rows of att_splits.mat, or say that the rows differ.",
         )
-    else:
-        yield Finding(
-            "info",
-            f"split-{split.lower()}",
-            f"This is {benchmark.name}'s {'proposed' if split == 'PS' else 'standard'} split "
-            f"({split}).",
-            "Numbers are comparable with published ones on the same split and features.",
-            "Name the split and the features beside every number.",
-        )
+    return Finding(
+        "info",
+        f"split-{split.lower()}",
+        f"This is {benchmark.name}'s {'proposed' if split == 'PS' else 'standard'} split ({split}).",
+        "Numbers are comparable with published ones on the same split and features.",
+        "Name the split and the features beside every number.",
+    )
 
 
-def imagenet_classes(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Finding]:
-    """Unseen classes that a network trained on ImageNet's 1,000 classes has seen."""
-    benchmark = benchmark_of(dataset.semantics.classes.tolist())
-    if benchmark is None:
-        return
+def _imagenet_classes(dataset: ZeroShotDataset, benchmark: Benchmark) -> Iterator[Finding]:
+    """Yield unseen classes that a network trained on ImageNet's 1,000 classes has seen."""
     known = [c for c in dataset.unseen_classes.tolist() if normal(c) in benchmark.imagenet]
     if known:
         yield Finding(
@@ -157,13 +158,13 @@ def labels_and_folders(dataset: ZeroShotDataset, _: Statistics) -> Iterator[Find
         return
     classes = {normal(c): i for i, c in enumerate(dataset.semantics.classes.tolist())}
     folders = [normal(PurePosixPath(i.replace("\\", "/")).parent.name) for i in dataset.images]
-    told = np.array([classes.get(f, -1) for f in folders])
-    known = np.flatnonzero(told >= 0)
+    of_folder = np.array([classes.get(f, -1) for f in folders])
+    known = np.flatnonzero(of_folder >= 0)
     given = dataset.semantics.positions(dataset.y)
-    wrong = known[told[known] != given[known]]
-    if len(known) < 0.5 * len(told) or len(wrong) == 0:
+    wrong = known[of_folder[known] != given[known]]
+    if len(known) < 0.5 * len(of_folder) or len(wrong) == 0:
         return
-    shift, share = _common_shift(given[wrong] - told[wrong], len(classes))
+    shift, share = _common_shift(given[wrong] - of_folder[wrong], len(classes))
     first = wrong[0]
     example = f"row {first} is {dataset.y[first]}, its picture {dataset.images[first]}"
     if share > 0.9 and abs(shift) == 1 and len(wrong) > 0.5 * len(known):
@@ -285,8 +286,7 @@ CHECKS: tuple[Check, ...] = (
     empty_parts,
     row_overlap,
     class_overlap,
-    which_split,
-    imagenet_classes,
+    benchmark_split,
     labels_and_folders,
     not_finite,
     zero_rows,

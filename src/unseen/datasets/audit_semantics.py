@@ -35,7 +35,7 @@ def class_order(dataset: ZeroShotDataset, statistics: Statistics) -> Iterator[Fi
     shifted = {s: rank_of_own_class(means, np.roll(vectors, -s, axis=0)[trained]) for s in (-1, 1)}
     step = min(shifted, key=lambda s: shifted[s])
     said = (
-        f"Foretelling the mean features of a seen class from its vector, its own class ranks at "
+        f"When the mean features of a seen class are predicted from its vector, the class ranks at "
         f"{rank:.0%} (0% is perfect, 50% chance)"
     )
     if rank > 0.1 and shifted[step] < min(0.5 * rank, DOUBTFUL):

@@ -1,4 +1,4 @@
-"""One pass over the features, block by block: all that the auditor's checks need of them."""
+"""One pass over the features, block by block, for everything that the auditor's checks need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK_BYTES = 2**25
 
 @dataclass(frozen=True)
 class Statistics:
-    """What one pass over ``X`` found.
+    """The statistics of one pass over ``X``.
 
     ``norms`` is the length of each row, NaN where it is not finite; ``means`` holds, for the
     classes at ``trained`` in the class table, the mean of their finite training rows;
@@ -88,9 +88,9 @@ def _groups(dataset: ZeroShotDataset) -> Any:
 
 
 def rank_of_own_class(means: Array, vectors: Array) -> float:
-    """Say how well vectors foretell class means: 0 perfectly, 0.5 by chance.
+    """Return how well vectors predict class means: 0 perfectly, 0.5 by chance.
 
-    Leave one class out, regress the mean features of the others on their vectors (ridge), foretell
+    Leave one class out, regress the mean features of the others on their vectors (ridge), predict
     the mean of the class left out, and rank all classes by cosine similarity to it: the mean rank
     of its own class, from 0 (first) to 1 (last). A zero-shot learner has to do just this, so a
     data set where it fails on *seen* classes pairs classes and vectors wrongly.
@@ -103,9 +103,9 @@ def rank_of_own_class(means: Array, vectors: Array) -> float:
     # hat matrix H = Z (ZᵀZ + λI)⁻¹ Zᵀ, in its K×K form; leave-one-out: (HM − hᵢᵢmᵢ)/(1 − hᵢᵢ)
     gram = design @ design.T
     hat = np.linalg.solve(gram + 0.1 * count * np.eye(count), gram).T
-    own = np.diag(hat)[:, None]
-    foretold = (hat @ targets - own * targets) / np.maximum(1 - own, 1e-9)
-    score = _unit(foretold) @ _unit(targets).T
+    leverage = np.diag(hat)[:, None]
+    predicted = (hat @ targets - leverage * targets) / np.maximum(1 - leverage, 1e-9)
+    score = _unit(predicted) @ _unit(targets).T
     better = (score > np.diag(score)[:, None]).sum(axis=1)
     return float((better / max(count - 1, 1)).mean())
 

@@ -76,12 +76,12 @@ def load_awa(
     if index is None:
         classes, source = native.unseen_from(unseen, folder / "testclasses.txt", names)
         index = unseen_class_split(y, classes, source)
-    kept = sidecar.attributes if sidecar else attributes
+    attribute_names = sidecar.attributes if sidecar else attributes
     return assemble(
         folder,
         X=held.X,
         y=y,
-        semantics=class_table(matrix, names, native.typed(vectors, sidecar), kept),
+        semantics=class_table(matrix, names, native.typed(vectors, sidecar), attribute_names),
         **index,
         name=sidecar.name if sidecar else "AwA",
         features=sidecar.features if sidecar else held.path.stem,

@@ -1,4 +1,4 @@
-"""Any layout to any other, and one call that loads whichever it finds."""
+"""Conversion between layouts, and one call that loads any of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def load_dataset(path: PathLike, layout: str | None = None, **options: Any) -> Z
     path : path
         A folder or an ``.npz`` bundle.
     layout : str, optional
-        As :func:`detect_layout` names it; found out by default.
+        As :func:`detect_layout` names it; detected by default.
     **options
         Passed to the layout's own loader (``features=``, ``split=``, ``unseen=`` …).
     """
@@ -183,7 +183,7 @@ def convert(source: ZeroShotDataset | PathLike, target: PathLike, to: str, **opt
     source : ZeroShotDataset or path
         A path is loaded by :func:`load_dataset`.
     target : path
-        A new or empty folder; a new file for "npz". It appears whole or not at all.
+        A new or empty folder; a new file for "npz". It is written completely or not at all.
     to : {"xlsa17", "csv", "parquet", "npy", "awa", "cub", "apy", "npz"}
     **options
         For loading ``source``.

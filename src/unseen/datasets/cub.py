@@ -73,12 +73,12 @@ def load_cub(
         index = unseen_class_split(y, names, source)
         if held_out:
             index = _held_out(index, folder / "train_test_split.txt", len(y))
-    kept = sidecar.attributes if sidecar else attributes
+    attribute_names = sidecar.attributes if sidecar else attributes
     return assemble(
         folder,
         X=X,
         y=y,
-        semantics=class_table(matrix, classes, native.typed(vectors, sidecar), kept),
+        semantics=class_table(matrix, classes, native.typed(vectors, sidecar), attribute_names),
         **index,
         name=sidecar.name if sidecar else "CUB",
         features=sidecar.features if sidecar else held.path.stem,

@@ -1,4 +1,4 @@
-"""Public archives by address: checked by SHA-256, resumed, and moved into place whole."""
+"""Downloads of public archives: checked by SHA-256, resumed, and moved into place when complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNPACKED_LIMIT = 64 * 2**30
 
 @dataclass(frozen=True)
 class Archive:
-    """A public archive. Where no SHA-256 was published, the first download's is kept beside it."""
+    """A public archive. If no SHA-256 was published, that of the first download is stored beside it."""
 
     name: str
     url: str
@@ -95,7 +95,7 @@ def fetch(
     name : str
         One of ``ARCHIVES``: "xlsa17", "awa2-base", "awa2-features", "cub", "apy".
     folder : path, optional
-        Where to keep it. By default the folder in the environment variable ``UNSEEN_CACHE``, or
+        Where to store it. By default the folder in the environment variable ``UNSEEN_CACHE``, or
         else the user's cache folder.
     url, sha256 : str, optional
         A mirror, and the checksum to hold the file to.
@@ -136,12 +136,14 @@ def fetch(
         raise DataError(_unreachable(archive, address, target, known, error)) from None
     except ValueError as error:
         raise DataError(
-            f"{address}: what was fetched is not what is expected ({error}). Nothing was kept. "
+            f"{address}: what was fetched is not what is expected ({error}). Nothing was stored. "
             "Try again, or check the address."
         ) from None
     if known is None:
         record.write_text(f"{pooch.file_hash(str(target))}  {archive.file}\n")
-        _LOG.warning("%s: no SHA-256 was published; that of this download is kept in %s", name, record)
+        _LOG.warning(
+            "%s: no SHA-256 was published; that of this download is stored in %s", name, record
+        )
     return _unpacked(target) if unpack else target
 
 
@@ -156,7 +158,7 @@ def _unreachable(
 
 
 class _Resuming:
-    """A downloader for pooch that goes on from a ``.part`` file."""
+    """A downloader for pooch that resumes a ``.part`` file."""
 
     def __init__(self, part: Path, progress: Callable[[int, int], None] | None) -> None:
         self._part, self._progress = part, progress

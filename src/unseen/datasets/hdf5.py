@@ -1,6 +1,6 @@
-"""HDF5 (and so MATLAB v7.3): opened without being read, and never beyond the file itself.
+"""HDF5 (and so MATLAB v7.3): opened without being read, and no other file is opened.
 
-Refused: soft and external links, raw data kept in other files, virtual data sets, filters that
+Refused: soft and external links, raw data in other files, virtual data sets, filters that
 would load a plug-in, and a size that the stored bytes cannot expand to.
 """
 
@@ -89,7 +89,7 @@ def read_hdf5(
     of text as lists of ``str``. With ``names`` unset, everything but groups is read.
     """
     h5py = need("h5py", path)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     with reading(path):
         file = h5py.File(path, "r", locking=False)
         for name in list(file) if names is None else [n for n in names if n in file]:
@@ -100,10 +100,10 @@ def read_hdf5(
                     continue
                 raise DataError(f"{path}: {name!r} is a group, but a data set is needed.")
             dataset = _checked(h5py, file, path, name)
-            found[name] = _value(h5py, file, path, name, dataset, name in lazy, max_bytes)
-        if not any(isinstance(value, HDF5Rows) for value in found.values()):
+            values[name] = _value(h5py, file, path, name, dataset, name in lazy, max_bytes)
+        if not any(isinstance(value, HDF5Rows) for value in values.values()):
             file.close()
-    return found
+    return values
 
 
 def _is_group(h5py: Any, file: Any, name: str) -> bool:

@@ -93,27 +93,27 @@ def load_image_folder(
 def list_images(folder: PathLike) -> list[Path]:
     """Return the pictures in the sub-folders of ``folder``, sorted; a link out of it is refused."""
     folder = _existing(folder)
-    found = sorted(
+    paths = sorted(
         p
         for sub in folder.iterdir()
         if sub.is_dir() and not sub.name.startswith(".")
         for p in sub.iterdir()
         if p.suffix.lower() in IMAGE_SUFFIXES
     )
-    return _checked(folder, found, "Put them in one sub-folder a class")
+    return _checked(folder, paths, "Put them in one sub-folder a class")
 
 
 def list_all_images(folder: PathLike) -> list[Path]:
     """Return the pictures anywhere in ``folder``, sorted; a link out of it is refused."""
     folder = _existing(folder)
-    found = sorted(
+    paths = sorted(
         path
         for path in folder.rglob("*")
         if path.suffix.lower() in IMAGE_SUFFIXES
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and not path.is_dir()
     )
-    return _checked(folder, found, "Put them there")
+    return _checked(folder, paths, "Put them there")
 
 
 def _existing(folder: PathLike) -> Path:
@@ -123,20 +123,20 @@ def _existing(folder: PathLike) -> Path:
     return folder
 
 
-def _checked(folder: Path, found: list[Path], remedy: str) -> list[Path]:
+def _checked(folder: Path, paths: list[Path], remedy: str) -> list[Path]:
     root = folder.resolve()
-    for path in found:
+    for path in paths:
         if not path.resolve().is_relative_to(root):
             raise DataError(f"{path}: is a link that leads out of {folder}. Copy the picture in.")
-    if not found:
+    if not paths:
         raise DataError(f"{folder}: no pictures. {remedy}, as {', '.join(IMAGE_SUFFIXES)}.")
-    return found
+    return paths
 
 
 def thumbnail_features(paths: Sequence[PathLike]) -> npt.NDArray[np.float32]:
     """Return a 12×12 colour thumbnail and a colour histogram for each picture (480 numbers).
 
-    A stand-in that needs no network: enough to see a pipeline run, not enough to publish.
+    A placeholder that needs no network: enough to test a pipeline, not for results.
     """
     return np.stack([_thumbnail(Path(path)) for path in paths])
 

@@ -155,7 +155,7 @@ def _thin(bitmaps: Array) -> Array:
 
 
 def _jitter(line: Array, rng: np.random.Generator, recipe: Recipe) -> Array:
-    """Stretch, slant, turn and bend a centre line as a hand would."""
+    """Stretch, slant, rotate and bend a centre line as handwriting does."""
     y, x = line.T
     x = x * np.exp(rng.normal(0, recipe.aspect_sd)) - rng.normal(0, recipe.shear_sd) * y
     angle = np.deg2rad(rng.normal(0, recipe.rotation_sd))

@@ -135,7 +135,7 @@ def read_mat5(
         A numeric variable as an array of MATLAB's shape, in column order and in the type of its
         class; text as ``str``; a cell or a matrix of text as a list of ``str``.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     with reading(path), Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         order = _byte_order(path, file.read(128))
@@ -155,12 +155,12 @@ def read_mat5(
                 name, value = _variable(file, kind, length, order, names, max_bytes)
             except (DataError, zlib.error, struct.error, UnicodeError) as error:
                 raise DataError(f"{place}: {error}.") from None
-            if name in found:
+            if name in values:
                 raise DataError(f"{place}: the variable {name!r} is there twice.")
             if value is not None:
-                found[name] = value
+                values[name] = value
             file.seek(start + 8 + length)
-    return found
+    return values
 
 
 def _byte_order(path: str | os.PathLike[str], header: bytes) -> str:

@@ -25,7 +25,7 @@ _OTHER = {
 
 
 def read_tag(data: bytes, order: str) -> tuple[int, int, bool]:
-    """Return the type, the length, and whether the data stands inside the tag."""
+    """Return the type, the length, and whether the data is inside the tag."""
     first, length = struct.unpack(order + "II", data)
     if first >> 16:
         return first & 0xFFFF, first >> 16, True

@@ -124,9 +124,9 @@ def _numbers(
             try:
                 float(row[i])
             except ValueError:
-                found = "is empty" if not row[i].strip() else f"holds {row[i]!r}, not a number"
+                fault = "is empty" if not row[i].strip() else f"holds {row[i]!r}, not a number"
                 raise DataError(
-                    f"{path}: line {line}, column {names[i]!r}: {found}. Fill it in, or leave "
+                    f"{path}: line {line}, column {names[i]!r}: {fault}. Fill it in, or leave "
                     "the row or column out."
                 ) from None
         raise

@@ -29,8 +29,8 @@ def write_awa(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     _matrix(folder / "predicate-matrix-continuous.txt", dataset.semantics.vectors)
     write_lines(folder / "labels.txt", labels_from_one(dataset).tolist())
     _features_and_rows(dataset, folder, names)
-    images = None if dataset.images is None else tuple(dataset.images)
-    write_sidecar(folder, describe(dataset, images=images))
+    image_names = None if dataset.images is None else tuple(dataset.images)
+    write_sidecar(folder, describe(dataset, images=image_names))
     return [
         _ROWS_NOTE,
         _META_NOTE,
@@ -50,8 +50,8 @@ def write_cub(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     _numbered(folder / "image_class_labels.txt", labels.tolist())
     _numbered(folder / "images.txt", _image_names(dataset, names, labels))
     _features_and_rows(dataset, folder, names)
-    images = None if dataset.images is None else tuple(dataset.images)
-    write_sidecar(folder, describe(dataset, images=images))
+    image_names = None if dataset.images is None else tuple(dataset.images)
+    write_sidecar(folder, describe(dataset, images=image_names))
     return [_ROWS_NOTE, _META_NOTE]
 
 
@@ -75,9 +75,9 @@ def write_apy(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     columns = [f"a{i}" for i in range(1, vectors.shape[1] + 1)]
     write_table(folder / CLASS_VECTORS, columns, {"class": names}, vectors)
     write_split(folder / ROWS, {part: getattr(dataset, part) for part in PARTS})
-    kept = None if dataset.images is None else tuple(dataset.images)
+    image_names = None if dataset.images is None else tuple(dataset.images)
     order = tuple(np.argsort(on_disk).tolist())
-    write_sidecar(folder, describe(dataset, images=kept, order=order))
+    write_sidecar(folder, describe(dataset, images=image_names, order=order))
     return [
         _ROWS_NOTE,
         f"the order of the rows is in unseen.json, that of the classes in {CLASS_VECTORS}",
@@ -109,7 +109,7 @@ def _attribute_names(dataset: ZeroShotDataset) -> list[str]:
 def _image_names(
     dataset: ZeroShotDataset, names: list[str], labels: Array, *, spaces: bool = True
 ) -> list[str]:
-    """Return names that the layout can hold; stand-ins by class and row where there are none."""
+    """Return names that the layout can hold; made from class and row where there are none."""
     if images_fit(dataset, spaces=spaces):
         return list(dataset.images or ())
     return [f"{names[c - 1]}/row{i}.jpg".replace("..", "_") for i, c in enumerate(labels.tolist())]

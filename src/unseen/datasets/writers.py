@@ -31,7 +31,7 @@ def labels_from_one(dataset: ZeroShotDataset) -> npt.NDArray[np.int32]:
 
 
 def plain_names(names: Iterable[object], prefix: str, *, spaces: bool = True) -> list[str]:
-    """Return the names if a text layout can hold them, each once; numbered stand-ins if not."""
+    """Return the names if a text layout can hold them, each once; otherwise numbered ones."""
     texts = [str(n) for n in names]
     forbidden = re.compile(_LINE_BREAKS if spaces else _LINE_BREAKS[:-1] + r"\s]")
     usable = all(t and t == t.strip() and not forbidden.search(t) for t in texts)

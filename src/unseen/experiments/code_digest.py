@@ -1,7 +1,7 @@
 """A digest of the code that decides a result: a result of other code is another result.
 
-Every file of the package counts unless it is listed here, so that a new file counts from the start. A
-file that is listed reads data or results for people, or offers the library to them.
+Every file of the package counts unless it is listed here, so that a new file counts from the start.
+Listed files only present data or results, or are interfaces to the library.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ PAGES = (
     "reporting/table_exports.py",
     "reporting/value_table.py",
 )
-"""Files that turn stored results into tables, figures and pages. A cell stores thumbnails itself."""
+"""Files that turn stored results into tables, figures and pages. Thumbnails are stored with a cell, so
+the file that makes them counts."""
 
 
 @cache

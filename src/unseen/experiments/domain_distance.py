@@ -16,8 +16,8 @@ ROWS = 1000
 def proxy_a_distance(data: ZeroShotDataset, seed: int, rows: int = ROWS) -> tuple[float, float]:
     """Return 2(1 − 2ε), and ε: the error of a linear classifier that tells the two domains apart.
 
-    0 means that it cannot, 2 that it never errs. It needs no class label: only which rows are of seen
-    and which of unseen classes.
+    0 means that it cannot separate them, 2 that it never errs. It needs no class label, only which rows
+    are of seen and which of unseen classes.
 
     S. Ben-David, J. Blitzer, K. Crammer and F. Pereira, "Analysis of representations for domain
     adaptation", NIPS 2006.

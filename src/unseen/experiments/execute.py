@@ -1,8 +1,8 @@
-"""One cell: fit on what training may see, then measure.
+"""One cell: fit on the training input, then measure.
 
-``training_input`` is the only door between a data set and ``fit``: it hands over labels of training
-rows and ``None`` for every other row. Estimators choose their parameters inside ``fit``, so nothing
-that tunes can reach a test label.
+``training_input`` is the only function that passes data to ``fit``: labels of training rows, and
+``None`` for every other row. Estimators choose their parameters inside ``fit``, so tuning cannot use
+a test label.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from unseen.typing import Array
 
 
 class NotApplicable(DataError):
-    """The cell asks for what its data set or its method does not have."""
+    """The cell needs something that its data set or its method does not have."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell leaves behind."""
+    """The result of a cell."""
 
     status: str
     features: str = ""
@@ -48,12 +48,12 @@ class Outcome:
 def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
     """Run one cell."""
     if cell.method == registry.AUDIT:
-        found = audit(data)
-        facts = {"provenance": data.provenance, "rows": found.rows, "classes": found.classes}
+        report = audit(data)
+        facts = {"provenance": data.provenance, "rows": report.rows, "classes": report.classes}
         return Outcome(
             "done",
             data.features,
-            metrics={"findings": [asdict(f) for f in found.findings], **facts},
+            metrics={"findings": [asdict(f) for f in report.findings], **facts},
         )
     if cell.method == registry.DISTANCE:
         value, error = proxy_a_distance(data, cell.seed)
@@ -79,10 +79,8 @@ def training_input(cell: Cell, data: ZeroShotDataset) -> tuple[Any, Array]:
 
 def _share(labels: Array, rows: Array, share: float) -> Array:
     """Keep the first ``share`` of the rows of each class, and at least one."""
-    kept = [
-        own[: max(1, round(share * len(own)))] for c in np.unique(labels) for own in [rows[labels == c]]
-    ]
-    return np.concatenate(kept)
+    by_class = [rows[labels == c] for c in np.unique(labels)]
+    return np.concatenate([rows[: max(1, round(share * len(rows)))] for rows in by_class])
 
 
 def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
@@ -122,14 +120,15 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
     start = time.perf_counter()
     scores = model.predict_proba(data.X[rows])
     predict_seconds = (time.perf_counter() - start) / len(rows)
-    found = _metrics(cell, data, model, rows, scores)
-    found["warnings"] = sorted({str(w.message) for w in raised if "Adaptation" in w.category.__name__})
+    measured = _metrics(cell, data, model, rows, scores)
+    about_pool = [w for w in raised if "Adaptation" in w.category.__name__]
+    measured["warnings"] = sorted({str(w.message) for w in about_pool})
     if cell.share == 1 and cell.setting == "zsl" and cell.prior == "default":
-        found |= _seen_error(cell, data, model)
+        measured |= _seen_error(cell, data, model)
     if cell.trial == 0 and cell.share == 1 and cell.C is None and cell.setting == "zsl":
-        found["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
+        measured["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
     history = _history(data, model, y, rows)
-    return Outcome("done", data.features, seconds, predict_seconds, peak, found, history)
+    return Outcome("done", data.features, seconds, predict_seconds, peak, measured, history)
 
 
 def _metrics(
@@ -138,25 +137,25 @@ def _metrics(
     true, classes = data.y[rows], np.asarray(model.classes_)
     predicted = classes[scores.argmax(axis=1)]
     by_class = metrics.accuracy_by_class(true, predicted)
-    found: dict[str, Any] = {
+    measured: dict[str, Any] = {
         "per_image": metrics.per_image_accuracy(true, predicted),
         "by_class": {str(c): v for c, v in by_class.items()},
     }
     if cell.setting == "gzsl":
         parts = metrics.seen_unseen_harmonic(true, predicted, data.seen_classes)
-        found |= {"seen": parts.seen, "unseen": parts.unseen, "accuracy": parts.harmonic}
-        found["ausuc"] = metrics.ausuc(true, scores, classes, data.seen_classes)
-        return found
-    found["accuracy"] = metrics.per_class_accuracy(true, predicted)
+        measured |= {"seen": parts.seen, "unseen": parts.unseen, "accuracy": parts.harmonic}
+        measured["ausuc"] = metrics.ausuc(true, scores, classes, data.seen_classes)
+        return measured
+    measured["accuracy"] = metrics.per_class_accuracy(true, predicted)
     if len(classes) > 5:
-        found["top5"] = metrics.top_k_accuracy(true, scores, classes, 5)
+        measured["top5"] = metrics.top_k_accuracy(true, scores, classes, 5)
     if len(classes) <= 60 and cell.trial == 0 and cell.share == 1 and cell.C is None:
         table = metrics.confusion(true, predicted, classes)
-        found["confusion"] = {
+        measured["confusion"] = {
             "classes": [str(c) for c in table.classes.tolist()],
             "counts": table.counts.tolist(),
         }
-    return found
+    return measured
 
 
 def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, float]:
@@ -190,7 +189,7 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
 
 
 def reset_peak() -> None:
-    """Forget the largest resident memory so far, where the system can (Linux)."""
+    """Reset the peak of resident memory, where the system can (Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""The paper's published numbers, kept as data with the features that they were measured on."""
+"""The paper's published numbers, as data, with the features that they were measured on."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def accuracies(table: str) -> tuple[Published, ...]:
 
     Examples
     --------
-    >>> found = [p for p in accuracies("III") if p.method == "TASTE" and p.column == "AwA"]
-    >>> found[0].mean, found[0].features
+    >>> published = [p for p in accuracies("III") if p.method == "TASTE" and p.column == "AwA"]
+    >>> published[0].mean, published[0].features
     (89.74, 'VGG-19 (fc7)')
     """
     source = _source()

@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """A line for people."""
+        """One readable line."""
         extras = [self.setting] * (self.setting != "zsl") + [self.prior] * (self.prior != "default")
         if self.share != 1:
             extras.append(f"share {self.share:g}" if self.share else "one row a class")
@@ -86,13 +86,13 @@ class Plan:
 
 
 def make_plan(specification: Specification, data: Path | None = None) -> Plan:
-    """List the cells; those of one data set stand together, so that it is loaded once.
+    """List the cells, grouped by data set, so that each data set is loaded once.
 
     Parameters
     ----------
     specification : Specification
     data : path, optional
-        A folder with data sets, looked in before ``UNSEEN_DATA`` and the user's cache.
+        A folder with data sets, searched before ``UNSEEN_DATA`` and the user's cache.
 
     Examples
     --------
@@ -117,10 +117,10 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
 
 
 def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]:
-    found = []
+    cells = []
     for name in experiment.methods:
         if name in registry.MEASUREMENTS:
-            found.append(Cell(dataset, name, data_hash=data_hash))
+            cells.append(Cell(dataset, name, data_hash=data_hash))
             continue
         transductive = registry.method(name).transductive
         for trial in range(experiment.trials):
@@ -128,7 +128,7 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
                         for C in experiment.C or (None,):
-                            found.append(
+                            cells.append(
                                 Cell(dataset, name, trial, setting, prior, share, C, data_hash)
                             )
-    return found
+    return cells

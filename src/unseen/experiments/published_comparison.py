@@ -1,4 +1,4 @@
-"""Ours beside the paper's: with the difference, both features, and whether they compare at all."""
+"""Our numbers and the paper's: the difference, the features of both, whether they are comparable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = {"VGG-19 (fc7)": "vgg", "GoogLeNet": "googlenet", "DeCAF": "decaf"}
 
 
 def beside_paper(results: Results, table: str) -> Table:
-    """Return every published number of a table, with ours on each data set of that name beside it."""
+    """Return every published number of a table with ours on each data set of that name."""
     columns = ("Method", "Published", "Ours", "Difference", "Comparable?", "Paper's data", "Our data",
                "Paper's features", "Our features")  # fmt: skip
     ours = {registry.method(m).table_name: m for m in results.methods()}

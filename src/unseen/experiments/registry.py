@@ -23,16 +23,16 @@ from unseen.transductive import BalancedSelection
 
 AUDIT, DISTANCE = "audit", "A-distance"
 MEASUREMENTS = (AUDIT, DISTANCE)
-"""Cells that look at the data set alone: the auditor, and the distance between its two domains."""
+"""Cells that measure the data set itself: the auditor, and the distance between its two domains."""
 
 ONE_HOT_METHODS = ("ESZSL", "ASTE", "TASTE")
 """Methods whose scores are regressed on one-hot labels: their seen error is a term of Eq. (25)."""
 
 _SIMULATED = re.compile(r"simulated-(?P<like>\w+)(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?")
 NEARBY = Path("..") / "shared" / "data"
-"""Data that a project keeps beside itself, seen from where the command is run."""
+"""A data folder beside the project, relative to where the command is run."""
 HELD_OUT = 0.2
-"""The share of seen rows of a simulated set that is kept for the generalised setting."""
+"""The share of seen rows of a simulated set that is held out for the generalised setting."""
 
 
 def method(name: str) -> methods.Method:
@@ -61,14 +61,14 @@ def configured(
 
 
 def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
-    """Tell a transductive method what to assume of the pool's class shares.
+    """Set what a transductive method assumes of the pool's class shares.
 
     Parameters
     ----------
     prior : {"default", "uniform", "estimated", "known"}
     shares : mapping class -> share
-        The true ones, used for "known" alone: the pool's class sizes are then given, as some papers
-        assume, but no label of a row. In the order of the candidates.
+        The true ones, in the order of the candidates. Only "known" uses them: the pool's class sizes
+        are then given, as some papers assume, but no label of a row.
 
     Raises
     ------
@@ -93,23 +93,23 @@ def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
 
 
 def data_folders(extra: Path | None = None) -> list[Path]:
-    """Return the folders to look in: one given, ``UNSEEN_DATA``, the user's cache, one nearby."""
+    """Return the folders to search: the given one, ``UNSEEN_DATA``, the user's cache, ``NEARBY``."""
     named = [extra, os.environ.get("UNSEEN_DATA"), cache_folder(), NEARBY]
-    found = [Path(p).expanduser() for p in named if p]
-    return [p for p in dict.fromkeys(found) if p.is_dir()]
+    folders = [Path(p).expanduser() for p in named if p]
+    return [p for p in dict.fromkeys(folders) if p.is_dir()]
 
 
 def find_real(extra: Path | None = None) -> dict[str, Path]:
     """Return name → folder of every xlsa17 data set that has features, standard splits included."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for folder in data_folders(extra):
         for splits in sorted({*folder.glob("*/att_splits.mat"), *folder.glob("*/*/att_splits.mat")}):
-            own = splits.parent
-            if any(not p.name.lower().endswith("att_splits.mat") for p in own.glob("*.mat")):
-                found.setdefault(own.name, own)
-                if own.name.upper().startswith(("AWA", "APY")):  # their standard split is known
-                    found.setdefault(f"{own.name}:SS", own)
-    return found
+            place = splits.parent
+            if any(not p.name.lower().endswith("att_splits.mat") for p in place.glob("*.mat")):
+                folders.setdefault(place.name, place)
+                if place.name.upper().startswith(("AWA", "APY")):  # their standard split is known
+                    folders.setdefault(f"{place.name}:SS", place)
+    return folders
 
 
 def resolve(names: tuple[str, ...], extra: Path | None = None) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def fingerprint(name: str, extra: Path | None = None) -> str:
 
 
 def paper_column(name: str) -> str | None:
-    """Return which column of the paper's tables a data set is to be read beside, if any.
+    """Return the column of the paper's tables that belongs to a data set, if any.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The paper's figures, data first: each is plain numbers with the keys of their rows."""
+"""The data of the paper's figures: plain numbers with the keys of their rows."""
 
 from __future__ import annotations
 
@@ -106,69 +106,82 @@ def weight(results: Results) -> list[Figure]:
 
 def rounds(results: Results) -> list[Figure]:
     """The self-paced history: how pure the newly trusted rows are, round by round."""
-    made = []
-    for dataset in _telling(results):
-        lines = []
-        for method in results.methods(transductive=True):
-            rows = [r for r in results.select(dataset, method) if r.trial == 0 and r.history]
-            for row in rows:
-                measured_rounds = [h for h in row.history if h.get("purity") is not None]
-                if len(measured_rounds) < 2:  # all rows are trusted in one round: no curve
-                    continue
-                x = [h["round"] for h in measured_rounds]
-                y = [100 * h["purity"] for h in measured_rounds]
-                form = find(method)
-                fast_form_of = form.plain_name if form.fast else ""
-                lines.append(Line(method, x, y, [row.key] * len(x), fast_form_of=fast_form_of))
-        caption = (
-            "Of the rows first trusted in a round, the share whose final label is right. True labels "
-            "are used here, after the fit, and nowhere else."
-        )
-        name, title = f"rounds_{_file(dataset)}", f"Self-paced rounds, {dataset}"
-        made.append(Figure(name, title, "lines", "round", "right, %", lines, caption))
-    return made
+    caption = (
+        "Of the rows first trusted in a round, the share whose final label is right. True labels "
+        "are used here, after the fit, and nowhere else."
+    )
+
+    def draw(dataset: str, name: str) -> Figure:
+        transductive = results.methods(transductive=True)
+        lines = [line for method in transductive for line in _purity(results, dataset, method)]
+        title = f"Self-paced rounds, {dataset}"
+        return Figure(name, title, "lines", "round", "right, %", lines, caption)
+
+    return _one_a_dataset(results, "rounds", draw)
+
+
+def _purity(results: Results, dataset: str, method: str) -> list[Line]:
+    """Return a line for each first trial with more than one measured round: a curve needs two."""
+    form = find(method)
+    fast_form_of = form.plain_name if form.fast else ""
+    lines = []
+    for row in results.select(dataset, method):
+        measured = [h for h in row.history if h.get("purity") is not None]
+        if row.trial == 0 and len(measured) > 1:
+            x, y = [h["round"] for h in measured], [100 * h["purity"] for h in measured]
+            lines.append(Line(method, x, y, [row.key] * len(x), fast_form_of=fast_form_of))
+    return lines
 
 
 def classes(results: Results) -> list[Figure]:
     """Per-class accuracy of the best inductive and the best transductive method."""
-    made = []
-    for dataset in _telling(results):
+    caption = "The best inductive and the best transductive method here, trial 0, class by class."
+
+    def draw(dataset: str, name: str) -> Figure:
         lines = []
-        for transductive in (False, True):
-            best = _best(results, dataset, transductive)
-            if best:
-                shares = best[0].metrics["by_class"]
-                label, keys = best[0].method, [best[0].key] * len(shares)
-                lines.append(Line(label, list(shares), [100 * v for v in shares.values()], keys))
-        caption = "The best inductive and the best transductive method here, trial 0, class by class."
-        name, title = f"classes_{_file(dataset)}", f"Per-class accuracy, {dataset}"
-        made.append(Figure(name, title, "bars", "", "accuracy, %", lines, caption))
-    return made
+        for row in _best_first_trials(results, dataset):
+            shares = row.metrics["by_class"]
+            y, keys = [100 * v for v in shares.values()], [row.key] * len(shares)
+            lines.append(Line(row.method, list(shares), y, keys))
+        title = f"Per-class accuracy, {dataset}"
+        return Figure(name, title, "bars", "", "accuracy, %", lines, caption)
+
+    return _one_a_dataset(results, "classes", draw)
 
 
 def confusions(results: Results) -> list[Figure]:
-    """Confusion of the best method on each data set: what was taken for what."""
-    made = []
-    for dataset in _telling(results):
-        best_rows = [r for t in (False, True) for r in _best(results, dataset, t)[:1]]
-        best_rows = [r for r in best_rows if "confusion" in r.metrics]
-        if not best_rows:
-            continue
-        row = max(best_rows, key=lambda r: r.accuracy)
-        names = row.metrics["confusion"]["classes"]
+    """Confusion of the best method on each data set: which class was predicted for which."""
+
+    def draw(dataset: str, name: str) -> Figure | None:
+        rows = [r for r in _best_first_trials(results, dataset) if "confusion" in r.metrics]
+        if not rows:
+            return None
+        row = max(rows, key=lambda r: r.accuracy)
+        labels = row.metrics["confusion"]["classes"]
         counts = np.array(row.metrics["confusion"]["counts"], dtype=float)
         shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        lines = [Line(n, names, s.tolist(), [row.key]) for n, s in zip(names, shares, strict=True)]
-        caption = f"{row.method}, trial 0. Rows: the true class; columns: what it was taken for, in %."
-        name, title = f"confusion_{_file(dataset)}", f"Confusion, {dataset}"
-        made.append(Figure(name, title, "matrix", "predicted", "true", lines, caption))
-    return made
+        lines = [Line(n, labels, s.tolist(), [row.key]) for n, s in zip(labels, shares, strict=True)]
+        caption = f"{row.method}, trial 0. Rows: the true class; columns: the predicted class, in %."
+        return Figure(name, f"Confusion, {dataset}", "matrix", "predicted", "true", lines, caption)
+
+    return _one_a_dataset(results, "confusion", draw)
 
 
-def _telling(results: Results) -> list[str]:
-    """Return the data sets whose classes mean something; simulated ones if there are no others."""
+def _one_a_dataset(
+    results: Results, prefix: str, draw: Callable[[str, str], Figure | None]
+) -> list[Figure]:
+    """Return what ``draw`` makes of each data set and the name of its figure.
+
+    Simulated data sets, whose classes mean nothing, are left out if there are others.
+    """
     real = [d for d in results.datasets if not d.startswith("simulated")]
-    return real or results.datasets
+    figures = (draw(dataset, f"{prefix}_{_file(dataset)}") for dataset in real or results.datasets)
+    return [figure for figure in figures if figure is not None]
+
+
+def _best_first_trials(results: Results, dataset: str) -> list[Row]:
+    """Return the first trial of the best inductive and of the best transductive method."""
+    return [row for kind in (False, True) for row in _best(results, dataset, kind)[:1]]
 
 
 def _best(results: Results, dataset: str, transductive: bool) -> list[Row]:

@@ -1,7 +1,7 @@
 """The store: one SQLite file, one transaction a cell.
 
-A row is written whole or not at all, and stays: killing the process at any moment loses at most the
-cell in flight. Write-ahead logging lets a report read while a run writes.
+A row is written completely or not at all: killing the process at any moment loses at most the cell
+that is running. A report can read while a run writes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import unseen
 from unseen.exceptions import DataError
 from unseen.experiments.code_digest import code_digest
 from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
+from unseen.sqlite_file import SqliteFile
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
@@ -73,11 +73,11 @@ class Row:
 def versions() -> dict[str, str]:
     """Return what the result depends on besides the data."""
     packages = ("numpy", "scipy", "scikit-learn")
-    own = {"unseen": unseen.__version__, "code": code_digest(), "python": platform.python_version()}
-    return own | {name: metadata.version(name) for name in packages}
+    here = {"unseen": unseen.__version__, "code": code_digest(), "python": platform.python_version()}
+    return here | {name: metadata.version(name) for name in packages}
 
 
-class Store:
+class Store(SqliteFile):
     """Results, by the key of their cell.
 
     Examples
@@ -91,31 +91,13 @@ class Store:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         try:
-            self._database.execute("pragma journal_mode=wal")
-            self._database.execute("pragma synchronous=full")
-            self._database.execute(_SCHEMA)
+            super().__init__(Path(path), _SCHEMA)
         except sqlite3.DatabaseError as error:
-            self._database.close()
-            raise DataError(f"{self.path}: is not a store of results: {error}. Name another.") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
+            raise DataError(f"{path}: is not a store of results: {error}. Name another.") from None
 
     def write(self, cell: Cell, outcome: Outcome) -> None:
-        """Store one cell in one transaction; an earlier row of the same cell gives way."""
+        """Store one cell in one transaction; an earlier row of the same cell is replaced."""
         values = (
             *(cell.key, outcome.status, cell.dataset, cell.method, cell.trial, cell.setting),
             *(cell.prior, cell.share, cell.C, cell.seed, cell.data_hash, outcome.features),
@@ -140,18 +122,18 @@ class Store:
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
     def untimed(self) -> list[tuple[Any, ...]]:
-        """Return all that two runs must agree on, for comparison."""
+        """Return the columns that two runs must agree on, for comparison."""
         names = ", ".join(f'"{c}"' for c in UNTIMED)
         return self._database.execute(f"select {names} from cells order by key").fetchall()
 
 
 def _row(values: tuple[Any, ...]) -> Row:
-    held = dict(zip(_COLUMNS, values, strict=True))
+    columns = dict(zip(_COLUMNS, values, strict=True))
     for name in ("specification", "versions", "metrics", "history"):
-        held[name] = json.loads(held[name])
+        columns[name] = json.loads(columns[name])
     for name in ("seconds", "predict_seconds", "peak_mb"):
-        held[name] = math.nan if held[name] is None else held[name]
-    return Row(**held)
+        columns[name] = math.nan if columns[name] is None else columns[name]
+    return Row(**columns)
 
 
 def _json(value: Any) -> str:

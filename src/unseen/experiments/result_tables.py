@@ -1,4 +1,4 @@
-"""The paper's tables from stored rows: every number remembers its rows."""
+"""The paper's tables from stored rows: every number names its rows."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def priors(results: Results) -> Table:
             if any(v.keys for v in accuracies[1:]):
                 rows.append([Value(dataset), Value(name), *accuracies])
     notes = [
-        "“known” is told the pool's true class sizes, which a real pool does not reveal.",
+        "“known” is given the pool's true class sizes, which a real pool does not reveal.",
         "– the method does not offer it.",
     ]
     return Table("priors", "Class priors of the pool", ("Data", "Method", *kinds), rows, notes)
@@ -205,7 +205,7 @@ def domain_distances(results: Results) -> Table:
 
 
 def costs(results: Results) -> Table:
-    """Return fit and prediction time and memory beside the paper's 1 ms."""
+    """Return fit time, prediction time and memory; the paper reports a prediction time of 1 ms."""
     columns = ("Data", "Method", "fit, s", "predict, ms a row", "peak memory, MB")
     rows = []
     for dataset in results.datasets:

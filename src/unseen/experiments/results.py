@@ -1,4 +1,4 @@
-"""Stored rows, by what they answer; and numbers that remember the rows they came from."""
+"""Stored rows by data set and method, and numbers that name the rows they were computed from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "seen_error_patterns": lambda r: r.metrics["seen_error_patterns"],
     "a_distance": lambda r: r.metrics["a_distance"],
 }
-"""What can be shown of a row. A report's number is the mean over rows of one of these."""
+"""Numbers of a row that a report can show, each as a mean over rows."""
 
 
 def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) -> Value:
@@ -57,7 +57,7 @@ def signed(points: float) -> str:
 
 
 def p_text(value: float, equal: str = "") -> str:
-    """Return a p-value; none is zero, and a bootstrap of thousands tells no finer.
+    """Return a p-value as text; a bootstrap of thousands cannot resolve less than 0.001.
 
     >>> p_text(0.0), p_text(0.0421)
     ('< 0.001', '0.042')
@@ -98,7 +98,7 @@ class Results:
         ]
 
     def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
-        """Return the trials of one method on one data set, the plain protocol unless told otherwise."""
+        """Return the trials of one method on one data set, by default of the plain protocol."""
         wanted = {"setting": "zsl", "prior": "default", "share": 1.0, "C": None, **protocol}
         return [
             row
@@ -115,7 +115,7 @@ class Results:
 
 
 def _with_short_names(rows: Sequence[Row]) -> list[Row]:
-    """Call a data set that was given as a path by its last part, where that tells it from others."""
+    """Name a data set that was given as a path by its last part, if that is unique."""
     names = {row.dataset for row in rows}
     short = {name: Path(name).name for name in names}
     taken = list(short.values())

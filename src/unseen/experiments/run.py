@@ -1,4 +1,4 @@
-"""The runner: what is pending, run it, store it, say how far it is."""
+"""The runner: run the cells that are pending, store them, report progress."""
 
 from __future__ import annotations
 

@@ -86,22 +86,22 @@ class Specification:
         trials: int | None = None,
     ) -> Specification:
         """Replace the data sets, keep only some methods, change the number of trials."""
-        kept = []
+        narrowed = []
         for experiment in self.experiments:
-            own = tuple(m for m in experiment.methods if not methods or m in methods)
-            if own:
-                changes: dict[str, Any] = {"methods": own}
+            named = tuple(m for m in experiment.methods if not methods or m in methods)
+            if named:
+                changes: dict[str, Any] = {"methods": named}
                 if datasets:
                     changes["datasets"] = tuple(datasets)
                 if trials is not None:
                     changes["trials"] = trials
-                kept.append(replace(experiment, **changes))
-        if not kept:
+                narrowed.append(replace(experiment, **changes))
+        if not narrowed:
             raise DataError(
                 f"no experiment of {self.name!r} uses {', '.join(methods)}. Its methods: "
                 f"{', '.join(sorted({m for e in self.experiments for m in e.methods}))}."
             )
-        return Specification(self.name, tuple(kept))
+        return Specification(self.name, tuple(narrowed))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
@@ -146,13 +146,13 @@ def read(path: str | Path) -> Specification:
 def parse(text: str, source: str, name: str) -> Specification:
     """Parse the text of a specification; ``source`` is named in errors."""
     try:
-        found = tomllib.loads(text)
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{source}: is not TOML: {error}") from None
-    unknown = sorted(set(found) - {"name", "experiment"})
+    unknown = sorted(set(content) - {"name", "experiment"})
     if unknown:
         raise DataError(f"{source}: unknown key {unknown[0]!r}. Known: name, [[experiment]].")
-    entries = found.get("experiment")
+    entries = content.get("experiment")
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{source}: has no [[experiment]]. Add one with datasets and methods.")
     experiments = tuple(_experiment(e, i, source) for i, e in enumerate(entries, 1))
@@ -160,7 +160,7 @@ def parse(text: str, source: str, name: str) -> Specification:
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise DataError(f"{source}: two experiments are called {twice[0]!r}. Give each its own name.")
-    return Specification(str(found.get("name", name)), experiments)
+    return Specification(str(content.get("name", name)), experiments)
 
 
 def paper_specification(budget: str = "quick") -> Specification:

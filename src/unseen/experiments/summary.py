@@ -1,4 +1,4 @@
-"""The summary in words: what a reader should know before any table."""
+"""The summary: what a reader should know before any table, in sentences."""
 
 from __future__ import annotations
 

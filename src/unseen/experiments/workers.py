@@ -1,4 +1,4 @@
-"""Processes that run cells: one pipe each, so that none outlives the run that started it."""
+"""Processes that run cells. Each ends when its pipe closes, so none outlives the run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _receive(worker: _Worker) -> Outcome:
 
 
 def _serve(pipe: Connection, folder: Path | None, threads: int) -> None:
-    """Answer cells with outcomes until the other end closes: then nobody waits for them."""
+    """Answer cells with outcomes until the other end of the pipe closes."""
     load = Loader(folder)
     with threadpool_limits(limits=threads):
         while True:

@@ -11,26 +11,31 @@ from unseen.features.downloads import allow_downloads
 from unseen.features.extraction import Broken, Extraction, Progress, extract
 from unseen.features.feature_store import FeatureStore
 from unseen.features.separation import Separation, separation
+from unseen.features.text_extraction import EncodedTexts, encode_texts, text_encoder
 from unseen.features.word_files import read_words
-from unseen.features.words import Words, describe, mix, words
+from unseen.features.words import TextEncoder, Words, describe, mix, words
 
 __all__ = [
     "DEFAULT_BACKBONE",
     "Backbone",
     "Broken",
+    "EncodedTexts",
     "Extraction",
     "FeatureStore",
     "Progress",
     "Separation",
+    "TextEncoder",
     "Words",
     "allow_downloads",
     "backbone",
     "backbones",
     "describe",
+    "encode_texts",
     "extract",
     "mix",
     "read_words",
     "register_backbone",
     "separation",
+    "text_encoder",
     "words",
 ]

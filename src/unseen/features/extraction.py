@@ -205,14 +205,8 @@ def _run(
     tell: Callable[[Progress], None],
 ) -> None:
     """Send what waits through the network, keep it, and empty the list."""
-    vectors = np.asarray(backbone(np.stack([r.pixels for _, r in waiting if r.pixels is not None])))
-    if vectors.shape != (len(waiting), backbone.width) or not np.isfinite(vectors).all():
-        what = "NaN or infinity" if vectors.shape[1:] == (backbone.width,) else f"shape {vectors.shape}"
-        raise DataError(
-            f"{backbone.name}: gave {what} for {len(waiting)} pictures, and {backbone.width} finite "
-            "numbers each were expected. The weights are damaged, or the backbone is wrong."
-        )
-    vectors = vectors.astype(np.float32, copy=False)
+    output = backbone(np.stack([r.pixels for _, r in waiting if r.pixels is not None]))
+    vectors = checked_vectors(backbone.name, backbone.width, output, len(waiting), "pictures")
     if store is not None:
         store.put(backbone.identity, [(r.key, v) for (_, r), v in zip(waiting, vectors, strict=True)])
     for (place, _), vector in zip(waiting, vectors, strict=True):
@@ -220,3 +214,15 @@ def _run(
         progress.done += 1
         tell(progress)
     waiting.clear()
+
+
+def checked_vectors(name: str, width: int, output: Array, count: int, items: str) -> Vector:
+    """Return what a network gave for some items; refuse NaN, infinity and any other shape."""
+    vectors = np.asarray(output)
+    if vectors.shape != (count, width) or not np.isfinite(vectors).all():
+        what = "NaN or infinity" if vectors.shape[1:] == (width,) else f"shape {vectors.shape}"
+        raise DataError(
+            f"{name}: gave {what} for {count} {items}, and {width} finite numbers each were expected. "
+            "The weights are damaged, or the network is wrong."
+        )
+    return vectors.astype(np.float32, copy=False)

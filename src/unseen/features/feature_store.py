@@ -7,14 +7,14 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError
 from unseen.files import cache_folder
+from unseen.sqlite_file import SqliteFile
 
 Vector = npt.NDArray[np.float32]
 
@@ -27,7 +27,7 @@ create table if not exists features (
 """
 
 
-class FeatureStore:
+class FeatureStore(SqliteFile):
     """Vectors by the checksum of the picture's bytes and the identity of the backbone.
 
     A batch is written whole or not at all, so killing the process at any moment loses at most the batch
@@ -36,7 +36,7 @@ class FeatureStore:
     Parameters
     ----------
     folder : path, optional
-        Where ``features.sqlite`` is kept; the cache folder by default (``UNSEEN_CACHE``).
+        Where ``features.sqlite`` is stored; the cache folder by default (``UNSEEN_CACHE``).
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -44,13 +44,7 @@ class FeatureStore:
         self._lock = threading.Lock()
         self._numbers: dict[str, int] = {}
         with self._guarded():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                self.path, timeout=60, isolation_level=None, check_same_thread=False
-            )
-            self._database.execute("pragma journal_mode=wal")
-            self._database.execute("pragma synchronous=normal")
-            self._database.executescript(_SCHEMA)
+            super().__init__(self.path, _SCHEMA, synchronous="normal", threads=True)
 
     def get(self, identity: str, picture: bytes, width: int) -> Vector | None:
         """Return the vector of a picture, or None."""
@@ -64,7 +58,7 @@ class FeatureStore:
         return np.frombuffer(row[0], dtype="<f4").astype(np.float32)
 
     def put(self, identity: str, vectors: Iterable[tuple[bytes, Vector]]) -> None:
-        """Keep vectors, all of them or none."""
+        """Store vectors, all of them or none."""
         with self._guarded():
             number = self._number(identity)
             rows = [(number, key, vector.astype("<f4").tobytes()) for key, vector in vectors]
@@ -87,14 +81,6 @@ class FeatureStore:
         with self._lock:
             self._database.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _number(self, identity: str) -> int:
         """Return the short number of a backbone: its identity is long, and rows are many."""
         if identity not in self._numbers:
@@ -111,7 +97,7 @@ class FeatureStore:
                 yield
             except (sqlite3.Error, OSError) as error:
                 raise DataError(
-                    f"{self.path}: features cannot be kept there ({error}). Free space, delete the "
+                    f"{self.path}: features cannot be stored there ({error}). Free space, delete the "
                     "file if it is damaged (features are then extracted again), or name another "
                     "folder, also by the environment variable UNSEEN_CACHE.",
                     options=("cache",),

@@ -28,7 +28,7 @@ class OnnxBackbone:
         self.name = f"onnx:{path}"
         runtime = need("onnxruntime", self.name, "onnx")
         with reading(path):
-            digest = _checksum(path)
+            digest = checksum(path)
             self._session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         self._input = self._session.get_inputs()[0]
         shape = list(self._input.shape)
@@ -82,7 +82,7 @@ def make(rest: str, weights: Path | None) -> OnnxBackbone:
     return OnnxBackbone(weights or Path(rest))
 
 
-def _checksum(path: Path) -> str:
+def checksum(path: Path) -> str:
     """Return a checksum of the file, and of the weights that large models keep beside it."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (path, path.with_name(path.name + ".data"), path.with_name(path.name + "_data")):

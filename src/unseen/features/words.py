@@ -12,6 +12,8 @@ import numpy as np
 from unseen.exceptions import DataError
 from unseen.features.downloads import load_pretrained
 from unseen.features.minilm import PROMPT, MiniLM
+from unseen.features.onnx_words import OnnxWords
+from unseen.features.torch_backbone import weights_checksum
 from unseen.features.word_files import read_words
 from unseen.files import need
 from unseen.semantics import ClassTable
@@ -33,24 +35,33 @@ class Words(Protocol):
         """Return one vector a text, (n, d)."""
 
 
+class TextEncoder(Words, Protocol):
+    """What turns texts of any words into vectors, of a length that is known beforehand."""
+
+    width: int
+
+
 def words(name: str = "minilm") -> Words:
     """Return an encoder of texts by its name.
 
     Parameters
     ----------
     name : str
-        ``minilm``; ``hf:NAME_OR_FOLDER``, a text model for transformers; or the path of a file of
-        word vectors (GloVe, word2vec text or ``.bin``, fastText ``.vec``).
+        ``minilm``; ``hf:NAME_OR_FOLDER``, a text model for transformers; ``onnx:PATH``, one that was
+        exported; or the path of a file of word vectors (GloVe, word2vec text or ``.bin``, fastText
+        ``.vec``).
     """
     if name == "minilm":
         return MiniLM()
     if name.startswith("hf:"):
         return HuggingFaceWords(name)
+    if name.startswith("onnx:"):
+        return OnnxWords(Path(name.removeprefix("onnx:")))
     if Path(name).suffix.lower() in SUFFIXES:
         return WordFile(Path(name))
     raise DataError(
-        f"There are no words {name!r}. Known: minilm, hf:NAME_OR_FOLDER, or a file of word vectors "
-        f"that ends in {', '.join(SUFFIXES)}."
+        f"There are no words {name!r}. Known: minilm, hf:NAME_OR_FOLDER, onnx:PATH, or a file of "
+        f"word vectors that ends in {', '.join(SUFFIXES)}."
     )
 
 
@@ -65,7 +76,10 @@ def readable(label: object) -> str:
 
 
 def describe(
-    classes: Sequence[Any], encoder: Words, descriptions: Mapping[Any, str] | None = None
+    classes: Sequence[Any],
+    encoder: Words,
+    descriptions: Mapping[Any, str | Sequence[str]] | None = None,
+    prompt: str = "",
 ) -> ClassTable:
     """Return a class table whose vectors are those of the classes' names, or of their descriptions.
 
@@ -74,8 +88,12 @@ def describe(
     classes : sequence of labels
     encoder : Words
         See :func:`words`.
-    descriptions : mapping class -> text, optional
-        A class without one, or with an empty one, is known by its name.
+    descriptions : mapping class -> text or texts, optional
+        A class without one, or with an empty one, is known by its name. Several texts have the
+        mean direction of their vectors.
+    prompt : str
+        What is asked about a class that is known by its name; {} stands for the name. That of the
+        encoder by default.
 
     Examples
     --------
@@ -86,10 +104,19 @@ def describe(
     >>> describe(["cat", "dog"], Letters(), {"dog": "a good boy"})["dog"]
     array([1., 3.])
     """
-    given = descriptions or {}
-    asked = [encoder.prompt.replace("{}", readable(c)) for c in classes]
-    texts = [str(given.get(c) or "").strip() or a for c, a in zip(classes, asked, strict=True)]
-    return ClassTable(list(classes), np.asarray(encoder(texts)))
+    texts_of = [_class_texts(c, (descriptions or {}).get(c), prompt or encoder.prompt) for c in classes]
+    vectors = np.asarray(encoder([text for texts in texts_of for text in texts]))
+    parts = np.split(vectors, np.cumsum([len(texts) for texts in texts_of])[:-1])
+    return ClassTable.of(
+        {c: part if len(part) > 1 else part[0] for c, part in zip(classes, parts, strict=True)}
+    )
+
+
+def _class_texts(label: object, given: str | Sequence[str] | None, prompt: str) -> list[str]:
+    """Return the texts of a class: those that were given, or the prompt with its name."""
+    several = [given] if isinstance(given, str) else given or []
+    texts = [str(text).strip() for text in several if str(text).strip()]
+    return texts or [prompt.replace("{}", readable(label))]
 
 
 def mix(attributes: ClassTable, by_words: ClassTable, weight: float = 0.5) -> ClassTable:
@@ -188,7 +215,8 @@ class HuggingFaceWords:
         self._model = load_pretrained(
             library.AutoModel.from_pretrained, rest, what, use_safetensors=True
         ).eval()
-        self.identity = name
+        self.identity = f"{name} | {weights_checksum(self._model)}"
+        self.width = int(self(["width"]).shape[1])
 
     def __call__(self, texts: Sequence[str]) -> Array:
         """Return a vector of unit length for each text."""

@@ -1,10 +1,15 @@
-"""How a meta-estimator looks at the estimator it wraps."""
+"""What meta-estimators share: parameters and scores are those of the estimator that they wrap."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from unseen.base import ZeroShotClassifier
 from unseen.inductive.eszsl import ESZSL
+from unseen.statistics.scorer import Scorer
+from unseen.typing import Array
 
 
 def wrapped(meta: Any) -> Any:
@@ -12,10 +17,32 @@ def wrapped(meta: Any) -> Any:
     return ESZSL() if meta.estimator is None else meta.estimator
 
 
-def wrapped_parameters(meta: Any) -> tuple[object, Any]:
-    """Return the semantics and candidates in force: the meta-estimator's own, or those inside."""
-    semantics, candidates = wrapped(meta)._parameters()
-    return (
-        semantics if meta.semantics is None else meta.semantics,
-        candidates if meta.candidates is None else meta.candidates,
-    )
+class WrappingClassifier(ZeroShotClassifier):
+    """A classifier around an ``estimator``, whose fitted clone ``estimator_`` gives the scores."""
+
+    estimator: Any
+    estimator_: Any
+
+    def _parameters(self) -> tuple[object, Any]:
+        """Return the semantics and candidates in force: its own, or those of the estimator inside."""
+        semantics, candidates = wrapped(self)._parameters()
+        return (
+            semantics if self.semantics is None else self.semantics,
+            candidates if self.candidates is None else self.candidates,
+        )
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        return np.asarray(self.estimator_._scores(X, vectors))
+
+    def _shows_bad_values(self) -> bool:
+        return bool(self.estimator_._shows_bad_values())
+
+    def _scorer(self, vectors: Array) -> Scorer:
+        scorer: Scorer = self.estimator_._formula(vectors)
+        return scorer
+
+    def _label_embedding(self, X: Any) -> Any:
+        return self.estimator_._label_embedding(X)
+
+    def _semantic_width(self) -> int:
+        return int(self.estimator_._semantic_width())

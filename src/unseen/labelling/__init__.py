@@ -1,6 +1,7 @@
-"""From a folder of photographs and descriptions of classes to labels.
+"""From photographs or texts and descriptions of classes to labels.
 
-:func:`prepare` reads and checks, :func:`extract` computes features, and :func:`fit` labels the pool.
+:func:`prepare` reads and checks, :func:`extract` computes features, and :func:`fit` labels the pool;
+for texts, :func:`prepare_texts` and :func:`extract_texts` take the places of the first two.
 """
 
 from unseen.labelling.classes import (
@@ -26,6 +27,15 @@ from unseen.labelling.photo_models import (
 )
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare
+from unseen.labelling.text_files import is_text_file, read_texts
+from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
+from unseen.labelling.text_page import write_text_report
+from unseen.labelling.text_pool import (
+    TextPreparation,
+    embedded_texts,
+    extract_texts,
+    prepare_texts,
+)
 
 __all__ = [
     "UNUSED_DESCRIPTIONS",
@@ -38,21 +48,31 @@ __all__ = [
     "Preparation",
     "Recipe",
     "Task",
+    "TextPreparation",
     "add_classes",
     "answers_of",
     "backbone_to_load",
+    "embedded_texts",
     "extract",
+    "extract_texts",
     "fit",
     "from_names",
     "gather",
+    "is_text_file",
     "load_model",
     "make_table",
+    "model_encoder",
     "model_origin",
+    "of_texts",
     "predict",
+    "predict_texts",
     "prepare",
+    "prepare_texts",
     "read_classes",
     "read_names",
+    "read_texts",
     "recipe_of",
     "save_model",
     "write_report",
+    "write_text_report",
 ]

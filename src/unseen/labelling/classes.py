@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Recipe:
     """The share of the words where they are mixed with attributes."""
     attributes: tuple[str, ...] = ()
     """The attribute columns, or () for none."""
+    prompt: str = ""
+    """What is asked about a class that is known by its name; "" for that of the encoder."""
 
     def make(self, given: Given) -> ClassTable:
         """Return the vectors of the classes that were given."""
@@ -47,7 +49,7 @@ class Recipe:
                     f"{given.source}: describes no class: it has neither numbers nor words."
                 )
             return numbers
-        text = describe(given.names, words(self.words), given.descriptions)
+        text = describe(given.names, words(self.words), given.descriptions, self.prompt)
         return text if numbers is None else mix(numbers, text, self.weight)
 
 
@@ -59,7 +61,8 @@ class Given:
     names: list[str]
     columns: list[str] = field(default_factory=list)
     numbers: Array | None = None
-    descriptions: dict[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    """Class → its text, or several texts."""
 
     def ordered(self, attributes: Sequence[str]) -> Array:
         """Return the numbers, in the order of ``attributes``."""

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unseen import methods
-from unseen.exceptions import AdaptationWarning
+from unseen.exceptions import AdaptationWarning, DataError
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
@@ -21,6 +21,9 @@ from unseen.typing import Array
 
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
+
+BELOW_ANSWER = 0.999
+"""The largest probability of another class, as a share of that of the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,13 @@ class Fitted:
     model: Any
     classes: list[str]
     probabilities: Array
-    """(M, L) one row for each picture of the pool; corrected rows are certain of their class."""
+    """(M, L) one row for each item of the pool; corrected rows are certain of their class."""
     rounds: Array | None
     """The round that first trusted each row of the pool, -1 for never; None without rounds."""
     seconds: float
     notes: list[str] = field(default_factory=list)
+    start: Array | None = None
+    """The first answer for each row of the pool, of a method that corrects one; otherwise None."""
 
     @property
     def predicted(self) -> Array:
@@ -66,7 +71,14 @@ class Fitted:
         """Return the labels of the pool, least confident first; in a trial, with the accuracy."""
         data = self.task.data
         return answers_of(
-            self.probabilities, self.classes, data.paths, data.root, self.rounds, data.truth
+            self.probabilities,
+            self.classes,
+            data.items,
+            data.root,
+            self.rounds,
+            data.truth,
+            data.texts,
+            [] if self.start is None else [str(label) for label in self.start],
         )
 
     def accuracy(self) -> float | None:
@@ -74,7 +86,7 @@ class Fitted:
         truth = self.task.data.truth
         if not truth:
             return None
-        untouched = np.ones(len(truth), dtype=bool)
+        untouched = np.array([bool(label) for label in truth])
         untouched[list(self.task.corrections)] = False
         return float(per_class_accuracy(np.array(truth)[untouched], self.predicted[untouched]))
 
@@ -93,6 +105,13 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         Called with the number and the probabilities of every round of a transductive method.
     """
     data, method = task.data, methods.find(task.method)
+    if not len(data.X) and method.estimator.needs_labelled_rows:
+        able = [name for name, m in methods.catalogue().items() if not m.estimator.needs_labelled_rows]
+        raise DataError(
+            f"{task.method} needs labelled rows, and there are none. Give some, or use a method that "
+            f"needs none: {', '.join(able)}.",
+            options=("seen", "method"),
+        )
     model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
     X, y = _training_rows(task, method.transductive)
     options: dict[str, Any] = {}
@@ -104,12 +123,13 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AdaptationWarning)
         model.fit(X, y, **options)
-        probabilities = np.asarray(model.predict_proba(data.pool)) if len(data.pool) else None
+        probabilities = _pool_probabilities(model, data) if len(data.pool) else None
     seconds = time.perf_counter() - start
     classes = [str(c) for c in model.classes_.tolist()]
     if probabilities is None:
         probabilities = np.empty((0, len(classes)))
     trusted = getattr(model, "labelled_round_", None)
+    first = getattr(model, "start_", None)
     return Fitted(
         task,
         model,
@@ -118,6 +138,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         None if trusted is None else np.asarray(trusted)[len(data.X) :],
         seconds,
         _adaptation_notes(caught),
+        None if first is None else np.asarray(first)[len(data.X) :],
     )
 
 
@@ -134,6 +155,33 @@ def _training_rows(task: Task, transductive: bool) -> tuple[Array, Array]:
     for row, label in task.corrections.items():
         pool_labels[row] = label
     return np.concatenate([data.X, data.pool]), np.concatenate([data.y, pool_labels])
+
+
+def _pool_probabilities(model: Any, data: PoolData) -> Array:
+    """Return the probabilities of the pool.
+
+    A method with a ``confidence_`` answers for its pool in another way than for new rows, whose
+    neighbours it does not know. The answer then has that confidence, and the other classes share the
+    rest as for new rows, but none of them more than the answer.
+    """
+    probabilities = np.asarray(model.predict_proba(data.pool))
+    confidence = getattr(model, "confidence_", None)
+    if confidence is None or probabilities.shape[1] < 2:
+        return probabilities
+    place = {label: k for k, label in enumerate(model.classes_.tolist())}
+    answers = [place[label] for label in np.asarray(model.transduction_)[len(data.X) :].tolist()]
+    rows = np.arange(len(probabilities))
+    others = np.array(probabilities, dtype=float)
+    others[rows, answers] = 0
+    others += np.finfo(float).tiny
+    left = (1 - np.asarray(confidence, dtype=float))[:, None]
+    others *= left / others.sum(axis=1, keepdims=True)
+    most, even = others.max(axis=1, keepdims=True), left / (others.shape[1] - 1)
+    excess = np.maximum(most - BELOW_ANSWER * np.asarray(confidence)[:, None], 0)
+    flat = np.minimum(excess / np.maximum(most - even, np.finfo(float).tiny), 1)
+    others += flat * (even - others)
+    others[rows, answers] = confidence
+    return others
 
 
 def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list[str]) -> Array:

@@ -94,6 +94,17 @@ def check_described(labels: Sequence[str], known: Sequence[str], folder: Path, s
         )
 
 
+def check_candidates(names: Sequence[str], known: Sequence[str], source: str) -> None:
+    """Refuse candidates that nothing describes."""
+    described = set(known)
+    strangers = [name for name in names if name not in described]
+    if strangers:
+        raise DataError(
+            f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",
+            options=("candidates",),
+        )
+
+
 def choose_candidates(asked: str, known: Sequence[str], pictures: Pictures, source: str) -> list[str]:
     """Return the classes among which to answer.
 
@@ -110,13 +121,7 @@ def choose_candidates(asked: str, known: Sequence[str], pictures: Pictures, sour
         held_out = set(pictures.truth)
         seen = set(pictures.labels)
         names = [c for c in known if (c in held_out if held_out else c not in seen)]
-    described = set(known)
-    strangers = [name for name in names if name not in described]
-    if strangers:
-        raise DataError(
-            f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",
-            options=("candidates",),
-        )
+    check_candidates(names, known, source)
     if not names:
         raise DataError(
             f"{source}: every class in it has labelled pictures, so there is none left to answer with. "

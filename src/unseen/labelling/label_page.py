@@ -67,34 +67,40 @@ def write_report(
     skipped : list of (picture, reason)
     """
     parts = {
-        "Summary": section("summary", "Summary", _summary(labels, facts, notes, separation)),
+        "Summary": section("summary", "Summary", summary(labels, facts, notes, separation)),
         "Look at these first": section("review", "Look at these first", _review(labels)),
         "Every class": section("classes", "Every class", *_classes(labels)),
     }
     if skipped:
-        parts["Skipped"] = section("skipped", "Pictures that were skipped", _skipped(skipped))
+        parts["Skipped"] = section("skipped", "Pictures that were skipped", skipped_table(skipped))
+    write_text(path, labels_page(labels, parts))
+
+
+def labels_page(labels: Labels, parts: dict[str, str], style: str = "") -> str:
+    """Return the page; ``parts`` are title → section, of which "Skipped" may be left out."""
     anchors = ("summary", "review", "classes", "skipped")
-    page = html_page(
-        title=f"{len(labels.answers)} photographs labelled",
+    return html_page(
+        title=f"{len(labels.answers)} {labels.kind} labelled",
         subtitle=f"{labels.root.name} · {len(labels.candidates)} candidate classes",
         contents=dict(zip(anchors, parts, strict=False)),
         body="\n".join(parts.values()),
         footer=f"Written by unseen {__version__}. All labels are in the CSV file beside it.",
-        style=_STYLE,
+        style=_STYLE + style,
     )
-    write_text(path, page)
 
 
-def _summary(
+def summary(
     labels: Labels, facts: dict[str, str], notes: list[str], separation: Separation | None
 ) -> str:
+    """Return facts, notes and the table of classes."""
     rows = dict(facts)
     rows["unsure"] = f"{len(labels.unsure)} of {len(labels.answers)}, below {UNSURE:.0%} confidence"
     if labels.accuracy is not None:
         rows["right"] = (
-            f"{labels.accuracy:.1%} per class, in a trial with held-out classes; "
-            f"chance is {1 / len(labels.candidates):.1%}"
+            f"{labels.accuracy:.1%} per class, in a trial; chance is {1 / len(labels.candidates):.1%}"
         )
+    if labels.start_accuracy is not None:
+        rows["right at first"] = f"{labels.start_accuracy:.1%} per class, by the largest cosine"
     if separation is not None:
         rows["descriptions"] = separation.verdict
     boxes = "".join(warning_box(note) for note in notes)
@@ -102,7 +108,7 @@ def _summary(
 
 
 def _counts(labels: Labels) -> str:
-    """Return the table of classes: how many pictures, how confident, in a trial how many right."""
+    """Return the table of classes: how many items, how confident, in a trial how many right."""
     most = max(labels.counts.values(), default=0) or 1
     trial = labels.accuracy is not None
     lines = []
@@ -111,13 +117,13 @@ def _counts(labels: Labels) -> str:
         mean = sum(confidences) / len(confidences) if confidences else 0.0
         right = f"{labels.by_class[name]:.0%}" if name in labels.by_class else ""
         lines.append(
-            f'<tr><td><a href="#class-{_anchor(name)}">{escape(readable(name))}</a></td>'
+            f'<tr><td><a href="#class-{class_anchor(name)}">{escape(readable(name))}</a></td>'
             f'<td class="n" data-value="{count}">{count}</td><td>{meter(count / most)}</td>'
             f'<td class="n" data-value="{mean:.4f}">{mean:.0%}</td>'
             + f'<td class="n">{right}</td>' * trial
             + "</tr>"
         )
-    columns = {"class": False, "photographs": True, "": False, "confidence": True}
+    columns = {"class": False, labels.kind: True, "": False, "confidence": True}
     heads = [sortable_head(text, numeric) for text, numeric in columns.items()]
     heads += [sortable_head("found", True)] * trial
     return table_box("".join(heads), lines, "sortable")
@@ -139,7 +145,7 @@ def _classes(labels: Labels) -> list[str]:
         if len(answers) > CLASS_THUMBNAILS:
             count += f", the {CLASS_THUMBNAILS} surest"
         parts.append(
-            f'<h3 id="class-{_anchor(name)}">{escape(readable(name))} '
+            f'<h3 id="class-{class_anchor(name)}">{escape(readable(name))} '
             f'<span class="soft">{count}</span></h3>' + _cards(answers[:CLASS_THUMBNAILS], labels)
         )
     return parts
@@ -150,24 +156,26 @@ def _cards(answers: list[Answer], labels: Labels) -> str:
 
 
 def _card(answer: Answer, root: Path) -> str:
-    source = _thumbnail(root / answer.image)
-    picture = f'<img src="{source}" alt="{escape(answer.image)}" loading="lazy">' if source else ""
+    source = _thumbnail(root / answer.item)
+    picture = f'<img src="{source}" alt="{escape(answer.item)}" loading="lazy">' if source else ""
     wrong = bool(answer.truth) and answer.truth != answer.label
     runner = f"or {escape(readable(answer.runner_up))}" if answer.runner_up and answer.unsure else ""
     is_really = f"is {escape(readable(answer.truth))}" if wrong else runner
     return (
         f'<div class="card{" wrong" * wrong}">{picture}{meter(answer.confidence, answer.unsure)}'
         f"<div><b>{escape(readable(answer.label))}</b> {answer.confidence:.0%} {is_really}"
-        f'<span class="soft">{escape(answer.image)}</span></div></div>'
+        f'<span class="soft">{escape(answer.item)}</span></div></div>'
     )
 
 
-def _skipped(skipped: list[tuple[str, str]]) -> str:
+def skipped_table(skipped: list[tuple[str, str]]) -> str:
+    """Return the table of what was skipped, and why."""
     lines = [f"<tr><td>{escape(name)}</td><td>{escape(reason)}</td></tr>" for name, reason in skipped]
-    return table_box("<th>picture</th><th>why</th>", lines)
+    return table_box("<th>item</th><th>why</th>", lines)
 
 
-def _anchor(name: str) -> str:
+def class_anchor(name: str) -> str:
+    """Return a class name as it stands in the address of its part of the page."""
     return "".join(c if c.isalnum() else "-" for c in name)
 
 

@@ -1,4 +1,4 @@
-"""The answers: one line a picture, those to look at first in front."""
+"""The answers: one line a picture or text, those to look at first in front."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy
 from unseen.typing import Array
 
-COLUMNS = ("image", "label", "confidence", "runner_up", "round")
+Kind = Literal["photographs", "texts"]
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "photographs": ("image", "label", "confidence", "runner_up", "round"),
+    "texts": ("row", "text", "label", "confidence", "unsure", "runner_up", "start"),
+}
 UNSURE = 0.5
 """Confidence below which an answer is to be looked at."""
 
@@ -22,8 +27,8 @@ UNSURE = 0.5
 class Answer:
     """One line of ``labels.csv``."""
 
-    image: str
-    """Relative to the folder."""
+    item: str
+    """The picture, relative to the folder; or the row of the text in its file, from 0."""
     label: str
     confidence: float
     """The probability of the label, among the candidates."""
@@ -33,6 +38,10 @@ class Answer:
     """The round that first trusted the label; None if none did, or the method has no rounds."""
     truth: str = ""
     """Its class, where that is known: in a trial."""
+    text: str = ""
+    """The text itself; "" for a picture."""
+    start: str = ""
+    """The first answer, of a method that corrects one."""
 
     @property
     def unsure(self) -> bool:
@@ -50,6 +59,9 @@ class Labels:
     accuracy: float | None = None
     """Per-class top-1 accuracy of a trial."""
     by_class: dict[str, float] = field(default_factory=dict)
+    kind: Kind = "photographs"
+    start_accuracy: float | None = None
+    """Per-class top-1 accuracy of the first answer in a trial, of a method that corrects one."""
 
     @property
     def unsure(self) -> list[Answer]:
@@ -58,69 +70,87 @@ class Labels:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many pictures each candidate got."""
+        """How many pictures or texts each candidate got."""
         counts = dict.fromkeys(self.candidates, 0)
         for answer in self.answers:
             counts[answer.label] = counts.get(answer.label, 0) + 1
         return counts
 
     def write(self, path: Path) -> None:
-        """Write ``image,label,confidence,runner_up,round``."""
+        """Write a CSV with the columns of ``COLUMNS``."""
         with (
             atomic_file(path) as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for a in self.answers:
-                number = "" if a.round is None else a.round
-                writer.writerow([a.image, a.label, f"{a.confidence:.4f}", a.runner_up, number])
+            writer.writerow(COLUMNS[self.kind])
+            writer.writerows(self._cells(answer) for answer in self.answers)
+
+    def _cells(self, a: Answer) -> list[object]:
+        confidence = f"{a.confidence:.4f}"
+        if self.kind == "texts":
+            unsure = "yes" if a.unsure else "no"
+            return [a.item, a.text, a.label, confidence, unsure, a.runner_up, a.start]
+        return [a.item, a.label, confidence, a.runner_up, "" if a.round is None else a.round]
 
 
 def answers_of(
     probabilities: Array,
     classes: list[str],
-    paths: Sequence[Path],
+    items: Sequence[str],
     root: Path,
     rounds: Array | None = None,
     truth: Sequence[str] = (),
+    texts: Sequence[str] | None = None,
+    start: Sequence[str] = (),
 ) -> Labels:
-    """Return the answers for pictures, least confident first.
+    """Return the answers for pictures or texts, least confident first.
 
     Parameters
     ----------
     probabilities : array of shape (n, L)
-        One row a picture, one column a class.
+        One row a picture or text, one column a class.
     classes : list of str
         Of the columns.
-    paths : sequence of path
-        The pictures.
+    items : sequence of str
+        The names of the pictures, or the rows of the texts.
     root : path
-        The folder that the names of the pictures are relative to.
+        The folder that the names of the pictures are relative to, or the file of the texts.
     rounds : array, optional
         The round that first trusted each row; -1 for never.
     truth : sequence of str
-        The classes, in a trial.
+        The classes, in a trial; "" for a row whose class is not known.
+    texts : sequence of str, optional
+        The texts, if these are answers for texts.
+    start : sequence of str
+        The first answers, of a method that corrects them.
     """
+    kind: Kind = "photographs" if texts is None else "texts"
     order = np.argsort(-probabilities, axis=1, kind="stable")
     several = len(classes) > 1
     answers = [
         Answer(
-            paths[i].relative_to(root).as_posix(),
+            items[i],
             classes[order[i, 0]],
             float(probabilities[i, order[i, 0]]),
             classes[order[i, 1]] if several else "",
             None if rounds is None or rounds[i] < 1 else int(rounds[i]),
             truth[i] if truth else "",
+            texts[i] if texts else "",
+            start[i] if len(start) else "",
         )
-        for i in range(len(paths))
+        for i in range(len(items))
     ]
-    answers.sort(key=lambda a: (a.confidence, a.image))
-    if not truth:
-        return Labels(answers, classes, root)
+    answers.sort(key=lambda a: (a.confidence, a.item if texts is None else ""))
+    judged = [a for a in answers if a.truth]
+    if not judged:
+        return Labels(answers, classes, root, kind=kind)
     right: dict[str, list[bool]] = {}
-    for a in answers:
+    for a in judged:
         right.setdefault(a.truth, []).append(a.label == a.truth)
     by_class = {name: float(np.mean(right[name])) for name in sorted(right)}
-    accuracy = per_class_accuracy([a.truth for a in answers], [a.label for a in answers])
-    return Labels(answers, classes, root, float(accuracy), by_class)
+    accuracy = per_class_accuracy([a.truth for a in judged], [a.label for a in judged])
+    before = None
+    if judged[0].start:
+        before = float(per_class_accuracy([a.truth for a in judged], [a.start for a in judged]))
+    return Labels(answers, classes, root, float(accuracy), by_class, kind, before)

@@ -18,8 +18,9 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
 
-BUILT_IN_WORDS = ("minilm",)
-"""Encoders that are loaded because a model file names them."""
+BUILT_IN_ENCODERS = ("minilm",)
+"""Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
+hub, is loaded only if the user names it."""
 ORIGIN = "origin_"
 """The attribute of a model that says how its features and class vectors were made."""
 
@@ -75,14 +76,20 @@ def predict(
     """
     pictures = list_all_images(folder)
     check_backbone(path, origin, backbone, int(model.n_features_in_))
-    if candidates in ("all", "seen", "unseen"):
-        model.set_params(candidates=candidates)
-    elif candidates:
-        model.set_params(candidates=read_names(candidates))
+    set_candidates(model, candidates)
     extraction = extract(pictures, backbone, store, on_progress=on_progress)
     classes = [str(c) for c in model.classes_.tolist()]
     probabilities = np.asarray(model.predict_proba(extraction.X))
-    return answers_of(probabilities, classes, extraction.paths, folder), extraction
+    items = [path.relative_to(folder).as_posix() for path in extraction.paths]
+    return answers_of(probabilities, classes, items, folder), extraction
+
+
+def set_candidates(model: Any, asked: str) -> None:
+    """Let a model answer among other classes: "all", "seen", "unseen", a list or a text file."""
+    if asked in ("all", "seen", "unseen"):
+        model.set_params(candidates=asked)
+    elif asked:
+        model.set_params(candidates=read_names(asked))
 
 
 def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str:
@@ -114,7 +121,7 @@ def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -
     """
     if origin:
         encoder = origin["words"]
-        if encoder and encoder not in BUILT_IN_WORDS and not words:
+        if encoder and encoder not in BUILT_IN_ENCODERS and not words:
             raise DataError(
                 f"{path}: its class vectors were made by {encoder!r}, which is not loaded because a "
                 "file names it. If you trust it, name it yourself.",
@@ -124,6 +131,7 @@ def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -
             words if encoder and words else encoder,
             float(origin["weight"]),
             tuple(origin["attributes"]),
+            str(origin.get("prompt", "")),
         )
     attributes = _table(model, path).attributes
     if attributes is None:

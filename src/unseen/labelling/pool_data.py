@@ -1,4 +1,4 @@
-"""Labelled rows, and a pool of rows to label with the picture of each."""
+"""Labelled rows, and a pool of rows to label with the picture or text of each."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class PoolData:
     pool: Array
     """Rows to label."""
     paths: list[Path]
-    """The pictures of the pool, in its order."""
+    """The pictures of the pool, in its order; empty for texts."""
     root: Path
-    """The folder that the names of the pictures are relative to."""
+    """The folder that the names of the pictures are relative to, or the file of the texts."""
     table: ClassTable
     candidates: list[str]
     truth: list[str] = field(default_factory=list)
@@ -48,6 +48,17 @@ class PoolData:
     """Pictures that went through the backbone now."""
     reused: int = 0
     """Pictures whose features were kept from before."""
+    texts: list[str] | None = None
+    """The texts of the pool, in its order; None for pictures. [] if only their vectors are known."""
+    text_rows: list[int] = field(default_factory=list)
+    """The row of each text in its file, from 0."""
+
+    @property
+    def items(self) -> list[str]:
+        """The name of every row of the pool: its picture, or the row of its text."""
+        if self.texts is None:
+            return [path.relative_to(self.root).as_posix() for path in self.paths]
+        return [str(row) for row in self.text_rows]
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

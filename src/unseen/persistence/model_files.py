@@ -4,8 +4,8 @@ A file is in the safetensors format: eight bytes with the length of a JSON heade
 numbers of the arrays one after another. The header's metadata has one entry, ``unseen``, with JSON in
 it: a checksum, the versions, the sizes, and the model as :mod:`unseen.persistence.state` writes it.
 
-The checksum is the SHA-256 of the whole file with 64 zeros in its own place, which is fixed: any byte
-that differs anywhere is noticed. It guards against damage, not against a forger, who can compute it
+The checksum is the SHA-256 of the whole file with 64 zeros in its own place, which is fixed: any
+altered byte is detected. It guards against damage, not against a forger, who can compute it
 too; but all that a forger can do is to give other numbers, since a file can name no code.
 """
 

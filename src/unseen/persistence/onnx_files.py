@@ -1,7 +1,7 @@
 """The scorer as an ONNX graph: features in, class scores out.
 
-The graph holds the semantic table itself and computes from it what each class weighs, so a class is
-added by a longer table. A runtime folds that part away when it opens the file.
+The graph holds the semantic table and computes the weights of each class from it, so that a class is
+added by extending the table. A runtime folds these constants when it opens the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
     """Write the scorer of a fitted model as an ONNX graph.
 
     The graph has one input, ``features`` (rows × columns), and one output, ``scores`` (rows × classes):
-    the scores of ``decision_function``, also where there are two classes. Rows are as many as come. The
+    the scores of ``decision_function``, also where there are two classes. Any number of rows goes. The
     metadata names the classes in the order of the columns (``classes``, JSON), the ``temperature`` of
     ``predict_proba`` and the class of the ``model``. Before the file is written, the graph is run and
     compared with the model.
@@ -69,6 +69,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
     facts = {
         "classes": json.dumps(classes.tolist()),
         "temperature": repr(float(estimator.temperature_)),
+        "name_doubt": repr(float(estimator.name_doubt_)),
         "model": type(estimator).__name__,
         "semantics": "none" if estimator._parameters()[0] is None else "given",
     }
@@ -80,7 +81,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
 def add_classes_to_onnx(
     path: str | os.PathLike[str], classes: object, out: str | os.PathLike[str] | None = None
 ) -> None:
-    """Add classes to a graph that ``export_onnx`` wrote: no training, and no model at hand.
+    """Add classes to a graph that ``export_onnx`` wrote, without training and without the model.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def add_classes_to_onnx(
     classes : mapping or DataFrame, class -> vector
         New classes; their scores become the last columns, in this order.
     out : str or path, optional
-        Where to write the larger graph; by default it takes the place of ``path``.
+        Where to write the larger graph; by default it replaces ``path``.
     """
     from unseen.files import need
 
@@ -168,7 +169,7 @@ def _step(step: Any) -> Step:
 
 
 def _verify(graph: Any, model: Any, estimator: ZeroShotClassifier, dtype: Any) -> None:
-    """Run the graph on rows that were never seen, and compare it with the model."""
+    """Run the graph on random rows, and compare it with the model."""
     from onnx.reference import ReferenceEvaluator
 
     X = np.random.default_rng(0).normal(size=(16, int(model.n_features_in_))).astype(dtype)

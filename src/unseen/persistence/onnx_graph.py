@@ -12,7 +12,7 @@ from unseen.statistics.visual_space import scaling_steps
 from unseen.typing import Array
 
 OPSET, IR_VERSION = 17, 8
-"""Of 2022, so that runtimes of several years read the file."""
+"""The operator set of 2022, which runtimes of several years read."""
 
 
 class Drawing:
@@ -27,7 +27,7 @@ class Drawing:
         self.held: list[Any] = []
 
     def constant(self, value: Any, name: str | None = None) -> str:
-        """Hold an array; return its name."""
+        """Add an array as a constant; return its name."""
         name = f"constant_{len(self.held)}" if name is None else name
         array = np.asarray(value)
         array = array if array.dtype.kind == "i" else array.astype(self.dtype)
@@ -100,12 +100,12 @@ def _draw_features(draw: Drawing, vectors: str, features: ClassFeatures | None) 
     first = vectors
     if features.anchors is not None:
         center = features.anchors.mean(axis=0)  # distances are exact to more digits near the origin
-        own = draw.node("Sub", vectors, draw.constant(center))
+        centred = draw.node("Sub", vectors, draw.constant(center))
         anchors = features.anchors - center
         squares = np.einsum("ij,ij->i", anchors, anchors)
-        cross = draw.node("MatMul", own, draw.constant(-2 * anchors.T))
+        cross = draw.node("MatMul", centred, draw.constant(-2 * anchors.T))
         distances = draw.node(
-            "Add", draw.node("Add", cross, draw.squares(own, 1)), draw.constant(squares)
+            "Add", draw.node("Add", cross, draw.squares(centred, 1)), draw.constant(squares)
         )
         first = draw.node("Exp", draw.node("Mul", distances, draw.constant(-features.width)))
     if not features.shared:

@@ -1,8 +1,8 @@
 """A fitted model as JSON and named arrays, and back.
 
-What JSON has stands for itself: None, booleans, integers, finite floats, strings and lists. Anything
-else is an object with a ``"#"`` that says what it is: a tuple, a dictionary (as pairs, so that keys
-keep their type), an array, a record, an estimator. The last two are named by a key of
+Values that JSON has are written as they are: None, booleans, integers, finite floats, strings and
+lists. Anything else is an object with a ``"#"`` that says what it is: a tuple, a dictionary (as pairs,
+so that keys keep their type), an array, a record, an estimator. The last two are named by a key of
 :mod:`unseen.persistence.class_keys`; an estimator's state is its ``vars``.
 """
 
@@ -25,7 +25,7 @@ from unseen.typing import Array
 NUMBERS = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-"""The dtypes of arrays that a file may hold; texts are numbers of entries in a list."""
+"""The dtypes of arrays that a file may hold; arrays of text are stored as indices into a list."""
 
 DEEPEST = 32
 """Levels of nesting: a model has about six."""
@@ -35,7 +35,7 @@ MOST_TEXT = 2**28
 
 
 class Encoder:
-    """Turns objects into JSON nodes; arrays gather in ``tensors`` under the path of their attribute."""
+    """Turns objects into JSON nodes; arrays go to ``tensors`` under the path of their attribute."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
@@ -140,7 +140,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns nodes back into objects. Only classes of the registry are made."""
+    """Turns nodes back into objects. Only classes of the registry are created."""
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         self._tensors = tensors

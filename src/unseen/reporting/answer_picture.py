@@ -68,14 +68,14 @@ def draw_answers(
         if len(right) and not len(wrong):
             text = "no mistake"
             axes.text(wrong_tiles_x, row + 0.45, text, size=8, color=GREY, ha="left", va="center")
-    figure.savefig(path, dpi=130, format="png", metadata={"Software": None})
+    figure.savefig(path, dpi=130, format="png", metadata={"Software": None, "Title": title})
 
 
 def _headings(axes: Any, title: str, wrong_tiles_x: float) -> None:
     axes.text(0.1, -0.95, title, size=12, weight="bold", color=INK, va="center")
     axes.text(0.1, -0.25, "predicted (right)", size=8, color=GREY, va="center")
-    axes.text(FIRST_TILE_X, -0.25, "surest of the right ones", size=8, color=BLUE, va="center")
-    text = "surest of the wrong ones, and what they are"
+    axes.text(FIRST_TILE_X, -0.25, "most confident right answers", size=8, color=BLUE, va="center")
+    text = "most confident wrong answers, and the true class"
     axes.text(wrong_tiles_x, -0.25, text, size=8, color=ORANGE, va="center")
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 JPEG_QUALITY = 80
+CARD_LINES, CARD_LETTERS = 4, 34
+"""Lines of a text card, and letters of a line."""
 
 
 def jpeg_thumbnail(picture: Any, width: int, height: int) -> bytes:
@@ -18,6 +21,23 @@ def jpeg_thumbnail(picture: Any, width: int, height: int) -> bytes:
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=JPEG_QUALITY, optimize=True)
     return buffer.getvalue()
+
+
+def text_card(text: str) -> bytes:
+    """Return the beginning of a text as an SVG picture, dark where the browser is.
+
+    >>> text_card("a < b").decode().count("<tspan")
+    1
+    """
+    lines = textwrap.wrap(text, CARD_LETTERS, max_lines=CARD_LINES, placeholder=" …") or [""]
+    spans = "".join(f'<tspan x="8" dy="17">{escape(line)}</tspan>' for line in lines)
+    height = 17 * CARD_LINES + 14
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="256" height="{height}" '
+        f'viewBox="0 0 256 {height}"><style>text {{ font:13px sans-serif; fill:#1b1f24; }} '
+        "@media (prefers-color-scheme: dark) { text { fill:#e6e9ee; } }</style>"
+        f'<text y="4">{spans}</text></svg>'
+    ).encode()
 
 
 def png_bytes(picture: Any) -> bytes:

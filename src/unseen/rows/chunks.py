@@ -109,3 +109,10 @@ class Chunks(ABC):
     def example(self) -> Array:
         """Return one row of zeros of this kind."""
         return np.zeros((1, *self.shape[1:]), dtype=self.dtype)
+
+    def example_of(
+        self, function: Pass, others: Sequence[Any], given: tuple[Any, ...], each: Sequence[Any]
+    ) -> Array:
+        """Return what a function makes of one row of zeros."""
+        rows = [None if array is None else array.example() for array in (self, *others)]
+        return np.asarray(function(*rows, *given, *each[:1]))

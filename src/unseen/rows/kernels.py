@@ -185,9 +185,10 @@ def decision(scores: Array) -> Array:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def softmax(scores: Array, temperature: float) -> Array:
-    """Return softmax(scores / temperature)."""
-    return np.asarray(scipy_softmax(scores / temperature, axis=1))
+def softmax(scores: Array, temperature: float, doubt: float = 0.0) -> Array:
+    """Return (1 − doubt)·softmax(scores / temperature) + doubt / L."""
+    P = scipy_softmax(scores / temperature, axis=1)
+    return np.asarray((1 - doubt) * P + doubt / scores.shape[1] if doubt else P)
 
 
 def log_softmax(scores: Array, temperature: float) -> Array:

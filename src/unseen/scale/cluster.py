@@ -1,11 +1,12 @@
 """Rows in a Dask array: each pass is a map over its chunks and a tree of additions.
 
-Dask's own scheduler runs it: the cluster of the current ``distributed.Client``, or else threads here.
-Only sums, and samples of bounded size, reach this process. What a worker that died had kept is computed
-again by Dask: everything is made from the user's array by functions, and nothing is scattered by hand.
+Dask's scheduler runs it: the cluster of the current ``distributed.Client``, or else threads here. Only
+sums, and samples of bounded size, reach this process. If a worker dies, Dask computes its chunks again:
+everything follows from the user's array by functions, and nothing is scattered by hand.
 
-What is lazy is an expression a chunk, not a task: a pass turns it into one task, from the user's array
-and from what was kept to the sum. So no task means one thing in one pass and another in the next.
+A lazy chunk is an expression, not a Dask task. A pass turns the expression into one task, from the
+user's array or from stored chunks up to the sum, so that a task never changes its meaning between
+passes.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from unseen.scale.local import select, spread_out
 from unseen.typing import Array
 
 SPLIT, MOST_SPLIT = 8, 64
-"""Sums that one task of the tree adds: at least and at most, for wide and for narrow rows."""
+"""How many sums one task of the tree adds: the least, for wide rows, and the most, for narrow ones."""
 
 TOGETHER = 2**20
-"""Numbers of all the p × p sums that a task of the tree holds, where that is more than SPLIT sums."""
+"""How many numbers the p × p sums of one task of the tree have at most, unless SPLIT sums have more."""
 
 SMALL = 2**14
 """Bytes that are cheaper to send with every task than to fetch once."""
@@ -86,34 +87,34 @@ class DaskChunks(Chunks):
             values = np.asarray(values)
             aligned = len(values) == len(self)
             values = da.from_array(values, chunks={0: self.sizes if aligned else -1})
-        own = DaskChunks.of(values)
-        if len(own) == len(self) and own.sizes != self.sizes:
-            own = DaskChunks.of(values.rechunk({0: self.sizes}))
-        return own
+        chunks = DaskChunks.of(values)
+        if len(chunks) == len(self) and chunks.sizes != self.sizes:
+            chunks = DaskChunks.of(values.rechunk({0: self.sizes}))
+        return chunks
 
     def gathered(
         self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
     ) -> list[Any]:
-        """Call the function on every chunk, where it is, and bring the answers here."""
-        found = self._called(_apply, function, others, given, each)
+        """Call the function on every chunk, on its worker, and return the answers to this process."""
+        called = self._called(_apply, function, others, given, each)
         name = _name(function)
-        graph = {(name, number): block for number, block in enumerate(found.blocks)}
-        return list(_computed(name, graph, found.sources, list(graph)))
+        graph = {(name, number): block for number, block in enumerate(called.blocks)}
+        return list(_computed(name, graph, called.sources, list(graph)))
 
     def summed(
         self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
-        """Sum each chunk where it is, and add the sums in a tree."""
-        found = self._called(partial(_sum, size), function, others, given)
+        """Sum each chunk on its worker, and add the sums in a tree."""
+        called = self._called(partial(_sum, size), function, others, given)
         name = _name(function)
-        graph: dict[Any, Any] = {(name, number): block for number, block in enumerate(found.blocks)}
+        graph: dict[Any, Any] = {(name, number): block for number, block in enumerate(called.blocks)}
         level, width = list(graph), max(self.shape[1:], default=1)
         split = min(max(TOGETHER // width**2, SPLIT), MOST_SPLIT)
         while len(level) > 1:
             groups = [level[i : i + split] for i in range(0, len(level), split)]
             level = [(name, len(graph) + i) for i in range(len(groups))]
             graph.update(zip(level, ((_added, group) for group in groups), strict=True))
-        total: tuple[Array, ...] = _computed(name, graph, found.sources, level)[0]
+        total: tuple[Array, ...] = _computed(name, graph, called.sources, level)[0]
         return total
 
     def mapped(
@@ -124,15 +125,13 @@ class DaskChunks(Chunks):
         each: Sequence[Any] = (),
         out: Array | None = None,
     ) -> DaskChunks:
-        """Return rows that the function makes in any task that needs them."""
-        if out is None:
-            tried = [None if a is None else a.example() for a in (self, *others)]
-            out = np.asarray(function(*tried, *given, *each[:1]))
-        found = self._called(_apply, function, others, given, each)
-        return DaskChunks(found.blocks, found.sources, self.sizes, out.shape[1:], out.dtype)
+        """Return rows that the function computes in every task that needs them."""
+        out = self.example_of(function, others, given, each) if out is None else out
+        called = self._called(_apply, function, others, given, each)
+        return DaskChunks(called.blocks, called.sources, self.sizes, out.shape[1:], out.dtype)
 
     def where(self, mask: Chunks, counts: Sequence[int]) -> DaskChunks:
-        """Drop the rows that are not marked, where they are; the sizes are known."""
+        """Drop the rows that are not marked, on their worker; the sizes are known."""
         assert isinstance(mask, DaskChunks)
         full = np.flatnonzero(counts).tolist()
         blocks = [(select, self.blocks[n], mask.blocks[n]) for n in full]
@@ -142,9 +141,9 @@ class DaskChunks(Chunks):
     def put_back(self, mask: Chunks, counts: Sequence[int], fill: Any) -> DaskChunks:
         """Put the values of each chunk in the marked rows."""
         assert isinstance(mask, DaskChunks)
-        own = dict(zip(np.flatnonzero(counts).tolist(), self.blocks, strict=True))
+        block_of = dict(zip(np.flatnonzero(counts).tolist(), self.blocks, strict=True))
         blocks = [
-            (spread_out, marks, own.get(number), fill, self.dtype)
+            (spread_out, marks, block_of.get(number), fill, self.dtype)
             for number, marks in enumerate(mask.blocks)
         ]
         return DaskChunks(blocks, {**self.sources, **mask.sources}, mask.sizes, (), self.dtype)
@@ -182,7 +181,7 @@ class DaskChunks(Chunks):
         given: tuple[Any, ...],
         each: Sequence[Any] = (),
     ) -> DaskChunks:
-        """Return the chunks, of any kind, that a call on each chunk gives."""
+        """Return chunks that are the results of a call on each chunk."""
         arrays = [a for a in (self, *others) if a is not None]
         sources = {name: source for a in arrays for name, source in a.sources.items()}
         job: Any = _Job(how, function, given)
@@ -202,7 +201,7 @@ class DaskChunks(Chunks):
 
 
 class _Job:
-    """What to do with the blocks of a chunk."""
+    """A function to be called on the blocks of a chunk."""
 
     def __init__(self, how: Pass, function: Pass, given: tuple[Any, ...]) -> None:
         self.how, self.function, self.given = how, function, given
@@ -241,5 +240,5 @@ def _computed(name: str, graph: Any, sources: Mapping[str, Any], keys: list[Any]
 
 
 def _name(function: Any) -> str:
-    own = function if isinstance(function, str) else getattr(function, "__name__", "pass")
-    return f"unseen-{own.strip('_<>')}-{uuid4().hex}"
+    label = function if isinstance(function, str) else getattr(function, "__name__", "pass")
+    return f"unseen-{label.strip('_<>')}-{uuid4().hex}"

@@ -16,7 +16,7 @@ from unseen.typing import Array
 class LocalChunks(Chunks):
     """Chunks that a function reads by their number.
 
-    Memory is bounded by a chunk of each array in use. What is kept goes to a nameless scratch file.
+    Memory is bounded by a chunk of each array in use. Computed rows go to an unnamed scratch file.
 
     Parameters
     ----------
@@ -90,13 +90,11 @@ class LocalChunks(Chunks):
     ) -> LocalChunks:
         """Return rows that are computed whenever their chunk is read."""
         arrays = (self, *others)
-        if out is None:
-            tried = [None if a is None else a.example() for a in arrays]
-            out = function(*tried, *given, *each[:1])
+        out = self.example_of(function, others, given, each) if out is None else out
 
         def read(number: int) -> Array:
-            found = function(*_read(arrays, number), *given, *each[number : number + 1])
-            return np.asarray(found)
+            made = function(*_read(arrays, number), *given, *each[number : number + 1])
+            return np.asarray(made)
 
         return LocalChunks(read, self.sizes, out.shape[1:], out.dtype)
 
@@ -116,8 +114,8 @@ class LocalChunks(Chunks):
         number_of = {n: i for i, n in enumerate(np.flatnonzero(counts).tolist())}
 
         def read(number: int) -> Array:
-            own = self.read(number_of[number]) if number in number_of else None
-            return spread_out(mask.read(number), own, fill, self.dtype)
+            values = self.read(number_of[number]) if number in number_of else None
+            return spread_out(mask.read(number), values, fill, self.dtype)
 
         return LocalChunks(read, mask.sizes, (), self.dtype)
 
@@ -137,7 +135,7 @@ class LocalChunks(Chunks):
         return LocalChunks(lambda n: np.full(self.sizes[n], made), self.sizes, (), made.dtype)
 
     def kept(self) -> LocalChunks:
-        """Write the rows to a scratch file that has no name and goes with the last of them."""
+        """Write the rows to an unnamed scratch file, which is deleted with the last reference to it."""
         if not len(self) or self.dtype.hasobject:
             return self
         with tempfile.TemporaryFile(prefix="unseen-") as file:
@@ -159,7 +157,7 @@ class LocalChunks(Chunks):
 
 
 class _Slices:
-    """Chunks as something to slice; the last chunk that was read is at hand for the next slice."""
+    """Chunks that can be sliced; the last chunk that was read is cached for the next slice."""
 
     def __init__(self, chunks: LocalChunks) -> None:
         self._chunks, self._last = chunks, (-1, np.empty(0))

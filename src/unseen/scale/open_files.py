@@ -130,7 +130,7 @@ def _read_block(source: Source, block_id: tuple[int, ...] = (0,)) -> Any:
 
 
 def _open_dask(X: Any) -> Chunks | None:
-    """Take a Dask array; Dask is imported only if the user's program has done so."""
+    """Open a Dask array; Dask is imported only if the user's program has imported it."""
     if not hasattr(X, "__dask_graph__"):
         return None
     from unseen.scale.cluster import DaskChunks
@@ -144,7 +144,7 @@ def _open_dask(X: Any) -> Chunks | None:
 
 
 def _open_lazy(X: Any) -> Chunks | None:
-    """Take a memory map of more than a chunk, or an array in chunks: Zarr's, or HDF5's."""
+    """Open a memory map of more than a chunk, or a chunked array of Zarr or HDF5."""
     mapped = isinstance(X, np.memmap) and X.nbytes > CHUNK_BYTES
     lazy = not isinstance(X, np.ndarray) and all(hasattr(X, n) for n in ("shape", "dtype", "chunks"))
     if not (mapped or lazy) or len(X.shape) not in (1, 2):

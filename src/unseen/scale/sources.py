@@ -19,7 +19,7 @@ from unseen.scale.zarr_metadata import check_chunk_files, checked_format
 from unseen.typing import Array
 
 BESIDE = 1024
-"""Bytes of a row that a label stands beside: labels are read with about as many at a time as rows."""
+"""Assumed bytes of a row of features: labels are read in chunks of about as many rows."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _read_zarr(path: Path, most: int, size: int, number: int) -> Array:
 
 
 def _plain_file(values: Any, size: int, number: int) -> Path | None:
-    """Return the file that is these rows as this machine has them: mapped, it costs no copy."""
+    """Return the file of a chunk if its bytes can be mapped as they are, without a copy."""
     zarr = need("zarr", "Rows in Zarr", "scale")
     serializer = getattr(values, "serializer", None)  # the older format has none
     endian = getattr(getattr(serializer, "endian", None), "value", sys.byteorder)

@@ -17,6 +17,8 @@ class Limits:
         Rows of features in a request; more is 422.
     images : int
         Photographs in a request; more is 422.
+    texts : int
+        Texts in a request; more is 422.
     concurrency : int
         Requests that are read or answered at a time; more is 503.
     body_seconds : float
@@ -33,6 +35,7 @@ class Limits:
     body: int = 8 * 2**20
     rows: int = 4096
     images: int = 32
+    texts: int = 256
     concurrency: int = 256
     body_seconds: float = 10.0
     window: float = 0.002

@@ -16,13 +16,16 @@ class Shape(BaseModel):
 
 
 class PredictRequest(Shape):
-    """Rows of features, or photographs; one of the two."""
+    """Rows of features, photographs or texts; one of the three."""
 
     features: Annotated[
         list[list[float]] | None, Field(description="One list of numbers a row, as the model takes.")
     ] = None
     images: Annotated[
         list[str] | None, Field(description="Photographs, each in base64; needs the backbone.")
+    ] = None
+    texts: Annotated[
+        list[str] | None, Field(description="Texts, for a model that was fitted on texts.")
     ] = None
 
 
@@ -80,6 +83,7 @@ class Health(Shape):
     features: Annotated[int, Field(description="Numbers of a row.")]
     candidates: int
     images: Annotated[bool, Field(description="Whether photographs are taken.")]
+    texts: Annotated[bool, Field(description="Whether texts are taken.")]
 
 
 class Fault(Shape):

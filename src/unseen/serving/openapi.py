@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from unseen.serving.message_schemas import Fault, PredictRequest
+from unseen.serving.text_reader import LONGEST_TEXT
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -36,10 +37,10 @@ def body_description(content: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": schemas}}
 
 
-def rows_description(width: int, most_rows: int, most_images: int) -> dict[str, Any]:
+def rows_description(width: int, most_rows: int, most_images: int, most_texts: int) -> dict[str, Any]:
     """Describe the body of ``/predict``, with the width that the model takes.
 
-    ``most_images`` is 0 where the service takes no photographs.
+    ``most_images`` is 0 where the service takes no photographs, ``most_texts`` where it takes no texts.
     """
     row = {"type": "array", "items": {"type": "number"}, "minItems": width, "maxItems": width}
     schema = PredictRequest.model_json_schema()
@@ -50,6 +51,15 @@ def rows_description(width: int, most_rows: int, most_images: int) -> dict[str, 
         pictures = {"type": "array", "minItems": 1, "maxItems": most_images}
         text = {"type": "string", "contentEncoding": "base64"}
         kinds["images"] = {**pictures, "items": text, "description": texts["images"]}
+    if most_texts:
+        items = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
+        kinds["texts"] = {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": most_texts,
+            "items": items,
+            "description": texts["texts"],
+        }
     schema |= {"properties": kinds, "minProperties": 1, "maxProperties": 1}
     content: dict[str, Any] = {"application/json": schema}
     if most_images:

@@ -11,6 +11,7 @@ import orjson
 from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from unseen.serving.text_reader import LONGEST_TEXT
 from unseen.typing import Array
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -78,3 +79,14 @@ def decoded_images(images: list[str]) -> list[bytes]:
         except (binascii.Error, ValueError):
             refuse(f"Image {place} is not base64.")
     return decoded
+
+
+def check_texts(texts: list[str], most: int) -> None:
+    """Refuse a wrong count of texts, an empty one, and one that is too long."""
+    if not 1 <= len(texts) <= most:
+        refuse(f"'texts' has {len(texts):,} texts; send 1 to {most:,} at a time.")
+    for place, text in enumerate(texts):
+        if not text.strip():
+            refuse(f"Text {place} is empty.")
+        if len(text) > LONGEST_TEXT:
+            refuse(f"Text {place} has {len(text):,} characters; send at most {LONGEST_TEXT:,}.")

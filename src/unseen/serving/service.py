@@ -36,6 +36,7 @@ from unseen.serving.openapi import (
 )
 from unseen.serving.prometheus import Metrics
 from unseen.serving.request_bodies import (
+    check_texts,
     content_type,
     decoded_images,
     feature_matrix,
@@ -43,6 +44,7 @@ from unseen.serving.request_bodies import (
     read_json,
     refuse,
 )
+from unseen.serving.text_reader import TextReader
 from unseen.serving.vision import Vision
 from unseen.typing import Array
 from unseen.version import __version__
@@ -64,6 +66,8 @@ class Service:
         The names by which it may be addressed; empty for any.
     vision : Vision, optional
         The backbone, for photographs.
+    reader : TextReader, optional
+        The encoder, for texts.
     keeper : Keeper, optional
         The model, if it has been read already.
 
@@ -79,13 +83,14 @@ class Service:
         token: str = "",
         hosts: tuple[str, ...] = (),
         vision: Vision | None = None,
+        reader: TextReader | None = None,
         keeper: Keeper | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.keeper = keeper or Keeper(path, self.limits.classes)
         self.metrics = Metrics()
         self._note_classes()
-        self.vision = vision
+        self.vision, self.reader = vision, reader
         self._predict_body = TypeAdapter(PredictRequest)
         self._add_body = TypeAdapter(AddRequest)
         self.api = self._routes(token)
@@ -95,6 +100,7 @@ class Service:
     def _routes(self, token: str) -> FastAPI:
         limits = self.limits
         most_images = 0 if self.vision is None else limits.images
+        most_texts = 0 if self.reader is None else limits.texts
         api = FastAPI(
             title="unseen",
             version=__version__,
@@ -109,9 +115,9 @@ class Service:
             "/predict",
             self.predict,
             methods=["POST"],
-            summary="Label rows of features, or photographs",
+            summary="Label rows of features, photographs or texts",
             responses={200: {"model": Prediction}, **fault_responses(400, 408, 413, 415, 422)},
-            openapi_extra=rows_description(self.keeper.features, limits.rows, most_images),
+            openapi_extra=rows_description(self.keeper.features, limits.rows, most_images, most_texts),
         )
         add(
             "/classes",
@@ -162,8 +168,9 @@ class Service:
         self._batcher.start()
         yield
         await self._batcher.stop()
-        if self.vision is not None:
-            self.vision.stop()
+        for worker in (self.vision, self.reader):
+            if worker is not None:
+                worker.stop()
 
     async def predict(self, request: Request) -> Response:
         """Return a label and the probabilities of all candidates for each row."""
@@ -171,12 +178,14 @@ class Service:
             X = await self._photo_features([await request.body()])
         else:
             asked = await read_json(request, self._predict_body)
-            if (asked.features is None) == (asked.images is None):
-                refuse("Give one of 'features' and 'images'.")
+            if [asked.features, asked.images, asked.texts].count(None) != 2:
+                refuse("Give one of 'features', 'images' and 'texts'.")
             if asked.features is not None:
                 X = feature_matrix(asked.features, self.keeper.features, self.limits.rows)
+            elif asked.images is not None:
+                X = await self._photo_features(decoded_images(asked.images))
             else:
-                X = await self._photo_features(decoded_images(asked.images or []))
+                X = await self._text_features(asked.texts or [])
         answer = await self._batcher(X)
         return json_response(_prediction(answer))
 
@@ -225,6 +234,7 @@ class Service:
             "features": self.keeper.features,
             "candidates": len(self.keeper.classes),
             "images": self.vision is not None,
+            "texts": self.reader is not None,
         }
         return json_response(content)
 
@@ -250,6 +260,15 @@ class Service:
             return await self.vision(pictures)
         except DataError as error:
             refuse(str(error))
+
+    async def _text_features(self, texts: list[str]) -> Array:
+        if self.reader is None:
+            refuse(
+                "This service takes no texts: its model was not fitted on texts, or the encoder is not "
+                'installed: pip install "unseen[text]". Send features.'
+            )
+        check_texts(texts, self.limits.texts)
+        return await self.reader(texts)
 
 
 def _prediction(answer: Answered) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ from scipy import optimize
 from scipy.special import softmax
 
 from unseen.typing import Array, Codes
+
+MIXTURE_STEPS = 30
+"""Steps of expectation and maximisation for the weight of a mixture."""
 
 
 def per_class_accuracy(
@@ -66,6 +70,46 @@ def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | 
     if slope(high) <= 0:
         return scale * float(np.exp(-high))
     return scale * float(np.exp(-optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-13)))
+
+
+class Calibration(NamedTuple):
+    """Probabilities are (1 − doubt)·softmax(scores / temperature) + doubt/L."""
+
+    temperature: float
+    """How far a row's scores are to be trusted."""
+    doubt: float
+    """How often a whole class bears the wrong name, whatever the scores of its rows say."""
+
+
+def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
+    """Return the calibration under which the true classes of held-out answers are most likely.
+
+    ``answers`` are scores (N, L) and true classes, one pair a rehearsal. Each class counts alike, and
+    so does each rehearsal. For a temperature, the doubt is the weight of a mixture, found by
+    expectation and maximisation; the temperature is searched for by a bracket and Brent's method.
+    """
+    weights = []
+    for scores, codes in answers:
+        share = 1.0 / np.bincount(codes, minlength=scores.shape[1])[codes]
+        weights.append(share / share.sum() / len(answers))
+    weight = np.concatenate(weights)
+    chance = np.concatenate([np.full(len(codes), 1 / scores.shape[1]) for scores, codes in answers])
+
+    def fitted(log_temperature: float) -> tuple[float, float]:
+        factor, doubt = np.exp(-log_temperature), 0.1
+        true = np.concatenate(
+            [softmax(S * factor, axis=1)[np.arange(len(codes)), codes] for S, codes in answers]
+        )
+        for _ in range(MIXTURE_STEPS):
+            mixture = (1 - doubt) * true + doubt * chance
+            doubt = float(weight @ (doubt * chance / mixture))
+        return -float(weight @ np.log((1 - doubt) * true + doubt * chance)), doubt
+
+    grid = np.linspace(-4.0, 3.0, 15)
+    start = int(np.argmin([fitted(value)[0] for value in grid]))
+    bounds = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
+    found = optimize.minimize_scalar(lambda v: fitted(v)[0], bounds=bounds, method="bounded")
+    return Calibration(float(np.exp(found.x)), fitted(float(found.x))[1])
 
 
 def first_best(accuracy: Array) -> int:

@@ -20,7 +20,7 @@ from unseen.rows.labelled import Rows, content_keys
 from unseen.rows.passes import blocks, constant
 from unseen.solvers.cholesky import lower_factor, lower_inverse
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import evenness, fit_temperature, per_class_accuracy
+from unseen.statistics.evaluation import evenness, fit_calibration, per_class_accuracy
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array
@@ -52,6 +52,9 @@ LEAST_SHARE = 1e-6
 LOSS_TO_REPORT = -0.01
 """The mean gain of rehearsals below which the review raises an alarm."""
 
+CALIBRATION_ROWS = 600
+"""Rows of a rehearsal on which probabilities are calibrated, at most."""
+
 SKETCH_COLUMNS = 256
 """Features of the sketch: the first principal directions of the labelled rows."""
 
@@ -76,6 +79,8 @@ class Review:
     """Evenness of learned shares, likewise."""
     temperature: float
     """Of calibrated probabilities after the rounds, in units of the spread of a row's scores."""
+    doubt: float = 0.0
+    """How often whole classes bore the wrong name; see ``fit_calibration``."""
     evenness: float = float("nan")
     """Of the pool."""
     even: float = 0.0
@@ -206,15 +211,15 @@ def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehe
     for number in range(rehearsals):
         order = np.argsort(content_keys(model.vectors, number), kind="stable")
         results.append(_rehearsal(model, sample, order[:held]))
-    logs, start, gains, rehearsed = zip(*results, strict=True)
-    temperature = float(np.exp(np.mean(logs)))
-    return Review(np.array(start), np.array(gains), np.array(rehearsed), temperature)
+    answers, start, gains, rehearsed = zip(*results, strict=True)
+    found = fit_calibration(answers)
+    return Review(np.array(start), np.array(gains), np.array(rehearsed), *found)
 
 
 def _rehearsal(
     model: SeenModel, sample: Rows, held: Array
-) -> tuple[float, float, list[float], list[float]]:
-    """Return the log of a temperature, the start's accuracy, and gain and evenness of each kind."""
+) -> tuple[tuple[Array, Array], float, list[float], list[float]]:
+    """Return answers to calibrate on, the start's accuracy, and gain and evenness of each kind."""
     assert model.vectors is not None
     others = np.setdiff1d(np.arange(len(model.vectors)), held)
     rest = model.restricted(others)
@@ -225,7 +230,7 @@ def _rehearsal(
     own = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[own], place[sample.codes[own]]
     X = kernels.scaled(X, model.space.scaling)
-    log_temperature, first, gains, rehearsed = 0.0, 0.0, [], []
+    answers, first, gains, rehearsed = None, 0.0, [], []
     for kind, chosen in enumerate(_pools(X, codes, len(held))):
         pool = Pool(X[chosen], model.space)
         start = start_of(model, candidates, pool, None)
@@ -237,9 +242,10 @@ def _rehearsal(
         if kind == 0:
             first = before
             S = state.scores + state.biases
-            temperature = fit_temperature(S, codes[chosen], len(held)) / float(S.std(axis=1).mean())
-            log_temperature = float(np.log(temperature))
-    return log_temperature, first, gains, rehearsed
+            few = np.unique(np.linspace(0, len(S) - 1, CALIBRATION_ROWS).astype(np.intp))
+            answers = S[few] / max(float(S.std(axis=1).mean()), 1e-12), codes[chosen][few]
+    assert answers is not None
+    return answers, first, gains, rehearsed
 
 
 def _pools(X: Array, codes: Array, classes: int) -> list[Array]:

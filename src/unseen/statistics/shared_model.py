@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -27,8 +27,11 @@ TEXT_TIE = 0.3
 (tried: 0.1, 0.3, 1 and a constant weight)."""
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True)
+class Sums:
     """What means and scatter are made of: sums over rows, as signed roots at unit length."""
+
+    FILE_KEY: ClassVar[str] = "shared-space-sums"
 
     mass: Array
     """n, of every class."""

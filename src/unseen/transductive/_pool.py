@@ -16,6 +16,7 @@ from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
+from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.typing import Array, Codes
@@ -173,8 +174,7 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def _own(self, candidates: Array) -> Array:
         """Return the place of each candidate among the seen classes, -1 for an unseen one."""
-        place = {label: k for k, label in enumerate(self.seen_classes_.tolist())}
-        return np.array([place.get(label, -1) for label in candidates.tolist()], dtype=np.intp)
+        return place_among(candidates, self.seen_classes_)
 
     def _pool_codes(self, split: Split) -> Codes:
         """Return the place of the answer for each row of the pool among the candidates."""

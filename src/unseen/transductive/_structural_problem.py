@@ -98,18 +98,7 @@ class StructuralProblem:
         X, moments, metric, basis = self._coordinates(nothing)[1:]
         G = Ridge(moments, self._choice.C, metric)
         solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
-        found = frank_wolfe(
-            X,
-            self._codes,
-            self._A,
-            solve,
-            weights=self._weights,
-            labels=self._labels if basis is None else None,
-            tol=tol,
-            max_iter=max_iter,
-            certified=last,
-        )
-        return self._finish(found, basis)
+        return self._frank_wolfe(X, basis, solve, tol=tol, max_iter=max_iter, certified=last)
 
     def with_pseudo_labels(
         self, rows: Rows, tol: float, last: bool = True, max_iter: int = 100
@@ -134,13 +123,10 @@ class StructuralProblem:
             self._near,
             ROUND_ERROR if last else ROUGH_ERROR,
         )
-        found = frank_wolfe(
+        solution = self._frank_wolfe(
             X,
-            self._codes,
-            self._A,
+            basis,
             solve,
-            weights=self._weights,
-            labels=self._labels if basis is None else None,
             start=self._dual if basis is None else None,
             pseudo_sums=2 * labels @ self._B.T,
             pseudo_weight=float(sizes.sum()),
@@ -150,7 +136,7 @@ class StructuralProblem:
         )
         if self._space is not None and gathered:  # these rows go before the next are gathered
             self._space.without_pool()
-        return self._finish(found, basis)
+        return solution
 
     def _coordinates(self, pool: Any) -> tuple[Any, Any, Moments, Metric | None, Array | None]:
         """Write few rows in their own span, where the metric is the identity."""
@@ -167,8 +153,15 @@ class StructuralProblem:
         pool, X = rows[: len(pool)], rows[len(pool) :]
         return pool, X, Moments(X, self._weights), None, basis
 
-    def _finish(self, found: StructuralSolution, basis: Array | None) -> StructuralSolution:
-        self._dual = found.dual_sums if basis is None else None
-        self._near = found.compatibility if basis is None else None
-        V = found.compatibility if basis is None else basis @ found.compatibility
-        return replace(found, compatibility=V @ self._span.T)
+    def _frank_wolfe(
+        self, X: Any, basis: Array | None, solve: Solve, **options: Any
+    ) -> StructuralSolution:
+        """Solve for the labelled rows, in the coordinates of a basis or as they are."""
+        labels = self._labels if basis is None else None
+        given = {"weights": self._weights, "labels": labels, **options}
+        solution = frank_wolfe(X, self._codes, self._A, solve, **given)
+        V = solution.compatibility
+        self._dual = solution.dual_sums if basis is None else None
+        self._near = V if basis is None else None
+        V = V if basis is None else basis @ V
+        return replace(solution, compatibility=V @ self._span.T)

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from unseen.base import ZeroShotClassifier
-from unseen.inductive.wrapping import wrapped, wrapped_parameters
+from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import (
@@ -19,14 +18,13 @@ from unseen.rows.passes import (
     log_probabilities,
     mapped,
 )
-from unseen.statistics.scorer import Scorer
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds
 from unseen.transductive.selection import reviewed_strategy
 from unseen.typing import Array
 
 
-class SelfPaced(TransductiveClassifier):
+class SelfPaced(WrappingClassifier, TransductiveClassifier):
     """Teach an inductive estimator with its own trusted predictions, from easy to hard.
 
     Each round predicts the unlabelled rows, selects some of them with their predicted class, and fits a
@@ -69,7 +67,6 @@ class SelfPaced(TransductiveClassifier):
 
     takes_chunks = True
 
-    estimator_: ZeroShotClassifier
     takes_known: ClassVar[bool] = True
     takes_class_means: ClassVar[bool] = True
 
@@ -133,25 +130,6 @@ class SelfPaced(TransductiveClassifier):
 
     def _takes_chunks(self) -> bool:
         return bool(wrapped(self)._takes_chunks())
-
-    def _parameters(self) -> tuple[object, Any]:
-        return wrapped_parameters(self)
-
-    def _scores(self, X: Array, vectors: Array) -> Array:
-        return self.estimator_._scores(X, vectors)
-
-    def _shows_bad_values(self) -> bool:
-        return bool(self.estimator_._shows_bad_values())
-
-    def _scorer(self, vectors: Array) -> Scorer:
-        scorer: Scorer = self.estimator_._formula(vectors)
-        return scorer
-
-    def _label_embedding(self, X: Any) -> Any:
-        return self.estimator_._label_embedding(X)
-
-    def _semantic_width(self) -> int:
-        return self.estimator_._semantic_width()
 
 
 def _with_rows(rows: Rows, more: Rows) -> Rows:

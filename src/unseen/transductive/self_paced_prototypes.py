@@ -171,7 +171,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Any:
         self._check_parameters()
         plan = self._plan(split.candidates)
-        self.alarms_, self.diagnostics_, self.review_ = {}, {}, None
+        self.alarms_, self.diagnostics_, self.review_, self.name_doubt_ = {}, {}, None, 0.0
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
         learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
         if learns:  # the review comes first: its sample would lie beside matrices of p × p
@@ -243,7 +243,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
             self.review_ = review
         if self.review_ is None:
             return plan
-        self.alarms_ = self.review_.alarms
+        self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt
         for alarm in self.alarms_.values():
             warnings.warn(alarm, AdaptationWarning, stacklevel=5)
         return self.review_.plan(plan)

@@ -27,6 +27,8 @@ TRUSTED = 0.5
 class SharedRound(Round):
     """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
 
+    FILE_KEY = "shared-space-round"
+
     moved: float = float("nan")
     """The share of label mass that changed its class."""
 
@@ -86,7 +88,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     """
 
     citation: ClassVar[Citation | None] = Citation(
-        "the authors of unseen", "Class texts corrected by a pool", "this library", 2026
+        "The unseen developers", "Prototypes of class texts, corrected by a pool", "unseen", 2026
     )
     takes_known = True
 

@@ -16,7 +16,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from unseen.features.pictures import open_picture
 from unseen.image_files import read_picture_file
 from unseen.labelling import PoolData
-from unseen.reporting.thumbnails import jpeg_thumbnail
+from unseen.reporting.thumbnails import jpeg_thumbnail, text_card
 from unseen.serving.studio.data_sources import embedded
 from unseen.serving.studio.desk import Desk
 
@@ -83,9 +83,12 @@ class Library:
     def picture(self, key: str, row: int) -> Response:
         """Answer with a thumbnail; rows are numbers, so that no path can be asked for."""
         data = self._data.get(key)
-        if data is None or not 0 <= row < len(data.paths):
+        if data is None or not 0 <= row < len(data.pool):
             raise HTTPException(404, "There is no such picture.")
-        kind, content = _thumbnail(data.paths[row])
+        if data.texts is not None:
+            kind, content = "image/svg+xml", text_card(data.texts[row])
+        else:
+            kind, content = _thumbnail(data.paths[row])
         return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 

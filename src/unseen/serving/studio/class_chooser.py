@@ -45,10 +45,15 @@ def ask_for_class(
             give(row, name)
 
         ui.html("<h2>Which class is it?</h2>", sanitize=False)
-        name = escape(outcome.fitted.task.data.paths[row].name)
-        ui.html(
-            f'<img class="big" src="{picture_address(key, row)}" alt="{name}">', sanitize=False
-        ).style("display:flex; justify-content:center")
+        data = outcome.fitted.task.data
+        name = data.paths[row].name if data.texts is None else f"row {data.text_rows[row]}"
+        if data.texts is None:
+            ui.html(
+                f'<img class="big" src="{picture_address(key, row)}" alt="{escape(name)}">',
+                sanitize=False,
+            ).style("display:flex; justify-content:center")
+        else:
+            ui.label(data.texts[row])
         source = "Your label" if label is not None else f"{outcome.method} says"
         ui.label(f"{source}: {readable(current)} · {name}").classes("soft")
         # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.

@@ -1,4 +1,4 @@
-"""The data that the studio offers: the embedded digits, or folders of photographs."""
+"""The data that the studio offers: the embedded digits, folders of photographs, or texts."""
 
 from __future__ import annotations
 
@@ -91,3 +91,35 @@ def photographs(
     with features.FeatureStore() as store:
         data = labelling.extract(preparation, network, store, report_progress)
     return replace(data, notes=[*data.notes, preparation.separation.verdict])
+
+
+def texts(
+    path: Path,
+    classes: Path | None,
+    column: str = "",
+    seen: Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> PoolData:
+    """Return the rows of texts in a file; their vectors by MiniLM are kept for the next time.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, JSON lines or Parquet.
+    classes : path, optional
+        Names, descriptions or examples of the classes.
+    column : str
+        Of the texts; "text" if it is "".
+    seen : path, optional
+        Texts of which some have a label, in a column "label".
+    on_progress : callable, optional
+        Called with how many texts are done, and of how many.
+    """
+    preparation = labelling.prepare_texts(path, classes, column=column or "text", seen=seen)
+
+    def report_progress(progress: features.Progress) -> None:
+        if on_progress is not None:
+            on_progress(progress.done, progress.total)
+
+    with features.FeatureStore() as store:
+        return labelling.extract_texts(preparation, features.text_encoder(), store, report_progress)

@@ -60,8 +60,8 @@ class Desk:
         ui.colors(primary="#2f63ad")
         with ui.element("main").classes("desk"):
             ui.html(
-                '<div class="lead"><h1>unseen studio</h1><span class="soft">Label pictures of classes '
-                "that nobody has labelled. Nothing leaves this machine.</span></div>",
+                '<div class="lead"><h1>unseen studio</h1><span class="soft">Label pictures or texts '
+                "of classes that nobody has labelled. Nothing leaves this machine.</span></div>",
                 sanitize=False,
             )
             self.setup = SetupPanel(self.folder, self._start)
@@ -111,7 +111,8 @@ class Desk:
         for box in (self.compare_box, self.download_box):
             box.visible = False
         self.board_box.clear()
-        self.board_box.classes(remove="two", add="two" if len(names) > 1 else "")
+        kinds = ["two"] * (len(names) > 1) + ["texts"] * (self.data.texts is not None)
+        self.board_box.classes(remove="two texts", add=" ".join(kinds))
         with self.board_box:
             self.boards = [
                 MethodBoard(name, self.data, self.key, self.corrections, self._choose) for name in names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unseen.labelling import save_model, write_report
+from unseen.labelling import save_model, write_report, write_text_report
 from unseen.serving.studio.outcomes import Outcome
 
 
@@ -16,7 +16,7 @@ def write_labels(outcome: Outcome, folder: Path) -> Path:
 
 
 def write_model(outcome: Outcome, folder: Path) -> Path:
-    """Write the model file; it says where its features came from, if they are of photographs."""
+    """Write the model file; it says where its features came from, if that is known."""
     path = folder / f"model-{outcome.method}.safetensors"
     save_model(path, outcome.fitted)
     return path
@@ -30,7 +30,10 @@ def write_page(outcome: Outcome, folder: Path) -> Path:
     if task.corrections:
         facts["corrected by hand"] = f"{len(task.corrections)}"
     notes = [*task.data.notes, *outcome.fitted.notes]
-    write_report(path, outcome.fitted.labels(), facts, notes, task.data.skipped)
+    if task.data.texts is None:
+        write_report(path, outcome.fitted.labels(), facts, notes, task.data.skipped)
+    else:
+        write_text_report(path, outcome.fitted, facts, notes)
     return path
 
 

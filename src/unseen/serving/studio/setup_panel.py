@@ -10,10 +10,12 @@ from typing import Any
 from nicegui import ui
 
 from unseen.labelling import PoolData
-from unseen.serving.studio.data_sources import photographs
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
+from unseen.serving.studio.data_sources import photographs, texts
 from unseen.serving.studio.outcomes import offered
 
 EMBEDDED, FOLDER = "Printed letters → handwritten digits", "A folder of photographs"
+TEXTS = "A file of texts"
 NOTHING = "nothing"
 
 
@@ -48,8 +50,19 @@ class SetupPanel:
         loop = asyncio.get_running_loop()
 
         def show_progress(done: int, total: int) -> None:
-            loop.call_soon_threadsafe(self.start.set_text, f"Looking at pictures: {done} of {total}")
+            loop.call_soon_threadsafe(self.start.set_text, f"Encoding: {done} of {total}")
 
+        if self.source.value == TEXTS:
+            if not self.texts.value:
+                raise ValueError("Name the file of texts.")
+            return await asyncio.to_thread(
+                texts,
+                Path(self.texts.value).expanduser(),
+                _path(self.text_classes.value),
+                self.column.value or "",
+                _path(self.text_seen.value),
+                show_progress,
+            )
         if not self.seen.value:
             raise ValueError("Name the folder of labelled photographs.")
         return await asyncio.to_thread(
@@ -66,7 +79,7 @@ class SetupPanel:
         with ui.element("section").classes("card").props('aria-label="Data"'):
             ui.html("<h2>1 · Data</h2>", sanitize=False)
             first = FOLDER if folder else EMBEDDED
-            self.source = ui.radio([EMBEDDED, FOLDER], value=first).props("dense")
+            self.source = ui.radio([EMBEDDED, FOLDER, TEXTS], value=first).props("dense")
             with ui.column().classes("w-full").style("gap:.4rem; width:100%") as box:
                 start = "" if folder is None else str(folder)
                 self.seen = _field("Labelled photographs: a folder with one sub-folder a class", start)
@@ -75,8 +88,21 @@ class SetupPanel:
                 self.held_out = _field("Or hold out classes of the labelled ones, as a trial: fox,bat")
                 self.backbone = _field("Backbone (empty: efficientnet-lite0)")
             box.bind_visibility_from(self.source, "value", value=FOLDER)
+            with ui.column().classes("w-full").style("gap:.4rem; width:100%") as text_box:
+                self.texts = _field("Texts to label: .csv, .tsv, .jsonl or .parquet")
+                self.column = _field("Their column (empty: text)")
+                self.text_classes = _field(
+                    "Classes: a CSV of names, descriptions or examples, or a .txt"
+                )
+                self.text_seen = _field("Texts with labels, in a column label; not needed")
+            text_box.bind_visibility_from(self.source, "value", value=TEXTS)
+            self.source.on_value_change(self._suggest_method)
             text = "3,216 printed letters are labelled; 1,797 handwritten digits are not."
             ui.label(text).classes("soft").bind_visibility_from(self.source, "value", value=EMBEDDED)
+
+    def _suggest_method(self) -> None:
+        """Choose the method that is meant for the kind of data."""
+        self.method.value = DEFAULT_FOR_TEXTS if self.source.value == TEXTS else DEFAULT
 
     def _draw_methods(self, start: Callable[[], Any]) -> None:
         with ui.element("section").classes("card").props('aria-label="Method"'):

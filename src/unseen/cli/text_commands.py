@@ -1,0 +1,200 @@
+"""``unseen label --texts`` and ``unseen fit --texts``: texts to labels, texts to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from unseen.cli import options, output
+from unseen.exceptions import DataError
+from unseen.methods import DEFAULT_FOR_TEXTS
+
+if TYPE_CHECKING:
+    from unseen.labelling import Fitted, TextPreparation
+
+
+@dataclass(frozen=True)
+class TextInput:
+    """The options that say what is labelled and how."""
+
+    texts: Path | None
+    column: str
+    classes: Path | None
+    seen: Path | None
+    label_column: str
+    truth_column: str = ""
+    candidates: str = ""
+    embeddings: Path | None = None
+    class_embeddings: Path | None = None
+    words: str = ""
+    method: str = ""
+    cache: Path | None = None
+    seed: int = 0
+
+
+def label_texts(
+    given: TextInput,
+    out: Path,
+    report: Path | None,
+    unlabelled: Path | None,
+    hold_out: str,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Label texts; write the CSV, the page and a summary."""
+    from unseen import features, labelling
+
+    if unlabelled is not None or hold_out:
+        raise DataError(
+            "--unlabelled and --hold-out belong to photographs. Leave them out: --texts names what is "
+            "labelled, and --truth-column makes it a trial."
+        )
+    preparation, fitted = fit_texts(given)
+    labels = fitted.labels()
+    labels.write(out)
+    data = fitted.task.data
+    separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
+    if report is not None:
+        facts = _facts(preparation, fitted)
+        labelling.write_text_report(report, fitted, facts, fitted.notes, separation)
+    if as_json:
+        output.print_json(
+            {
+                **text_fit_json("unseen label", out, preparation, fitted),
+                "report": None if report is None else str(report),
+                "semantics": output.separation_json(separation),
+                **output.labels_json(labels),
+            }
+        )
+    else:
+        output.print_separation(separation)
+        if fitted.start is not None:
+            typer.echo(f"changed: {changes(fitted)}")
+        output.print_labels(labels, fitted, out, report)
+    if strict and data.broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
+
+
+def fit_text_model(given: TextInput, out: Path, strict: bool, as_json: bool) -> None:
+    """Fit on texts and keep the model in a file."""
+    from unseen import labelling
+
+    preparation, fitted = fit_texts(given)
+    labelling.save_model(out, fitted)
+    broken = fitted.task.data.broken
+    if as_json:
+        more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
+        output.print_json({**text_fit_json("unseen fit", out, preparation, fitted), **more})
+    else:
+        output.print_skipped(broken, "texts")
+        output.print_notes(fitted.notes)
+        typer.echo(
+            f"wrote {out}: {fitted.task.method} on {len(fitted.task.data.pool)} texts without a label "
+            f"and {len(fitted.task.data.X)} with one, answers among {len(preparation.candidates)}"
+        )
+    if strict and broken:
+        raise typer.Exit(options.SKIPPED_EXIT_CODE)
+
+
+def predict_texts(
+    path: Path,
+    texts: Path,
+    column: str,
+    candidates: str,
+    words: str,
+    cache: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Label texts with a model from a file; nothing is trained."""
+    from unseen import features, labelling
+
+    with features.FeatureStore(cache) as store, output.extracting(kind="texts") as show:
+        labels, broken = labelling.predict_texts(path, texts, column, store, candidates, show, words)
+    labels.write(out)
+    if as_json:
+        skipped = [{"text": str(b.path), "reason": b.reason} for b in broken]
+        head = {"command": "unseen predict", "out": str(out), "skipped": skipped}
+        output.print_json({**head, **output.labels_json(labels)})
+        return
+    output.print_skipped(broken, "texts")
+    Console().print(output.labels_table(labels))
+    typer.echo(f"wrote {out}: {len(labels.answers)} texts, {len(labels.unsure)} unsure")
+
+
+def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
+    """Read, encode and fit."""
+    from unseen import features, labelling
+
+    preparation = labelling.prepare_texts(
+        given.texts,
+        given.classes,
+        column=given.column,
+        seen=given.seen,
+        label_column=given.label_column,
+        truth_column=given.truth_column,
+        candidates=given.candidates,
+    )
+    method = given.method or DEFAULT_FOR_TEXTS
+    if given.embeddings is not None:
+        data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+    if given.class_embeddings is not None:
+        raise DataError("--class-embeddings goes with --embeddings: both come from one encoder.")
+    encoder = features.text_encoder(given.words or "minilm")
+    with features.FeatureStore(given.cache) as store, output.extracting("learning", "texts") as show:
+        data = labelling.extract_texts(preparation, encoder, store, show)
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+
+
+def text_fit_json(
+    command: str, out: Path, preparation: TextPreparation, fitted: Fitted
+) -> dict[str, Any]:
+    """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
+    data = fitted.task.data
+    return {
+        "command": command,
+        "out": str(out),
+        "method": fitted.task.method,
+        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
+        "encoder": data.features,
+        "features": {"computed": data.computed, "reused": data.reused},
+        "seen_classes": _seen_classes(preparation),
+        "notes": fitted.notes,
+        "skipped": [{"text": str(b.path), "reason": b.reason} for b in data.broken],
+    }
+
+
+def _seen_classes(preparation: TextPreparation) -> list[str]:
+    return sorted(set(preparation.seen.labels)) if preparation.seen is not None else []
+
+
+def _facts(preparation: TextPreparation, fitted: Fitted) -> dict[str, str]:
+    data, given = fitted.task.data, preparation.given
+    labelled = f"{len(data.X)} texts of {len(_seen_classes(preparation))} classes with a label, and "
+    several = sum(len(texts) for texts in given.descriptions.values())
+    facts = {
+        "learned from": (labelled if len(data.X) else "") + f"{len(data.pool)} texts without a label",
+        "described by": f"{several} texts of {len(given.descriptions)} classes"
+        if given.descriptions
+        else "the names of the classes",
+        "vectors": data.features,
+        "method": fitted.task.method,
+    }
+    return facts if fitted.start is None else {**facts, "changed": changes(fitted)}
+
+
+def changes(fitted: Fitted) -> str:
+    """Say how many first answers were changed, and how sure the changed ones are."""
+    changed = fitted.predicted != fitted.start
+    if not changed.any():
+        return "no first answer (by the largest cosine)"
+    sure = fitted.probabilities[changed].max(axis=1).mean()
+    return (
+        f"{changed.sum()} of {len(changed)} first answers (by the largest cosine); those are "
+        f"{sure:.0%} sure on average"
+    )

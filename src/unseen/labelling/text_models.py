@@ -1,0 +1,86 @@
+"""Models that were fitted on texts: which encoder they belong to, and answers for new texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.exceptions import DataError
+from unseen.features import (
+    Broken,
+    FeatureStore,
+    Progress,
+    TextEncoder,
+    encode_texts,
+    text_encoder,
+)
+from unseen.labelling.labels import Labels, answers_of
+from unseen.labelling.photo_models import BUILT_IN_ENCODERS, load_model, set_candidates
+from unseen.labelling.text_files import read_texts
+
+
+def of_texts(path: Path) -> bool:
+    """Tell whether a model file was fitted on texts."""
+    return bool(load_model(path)[1].get("texts"))
+
+
+def model_encoder(path: Path, origin: dict[str, Any], columns: int, name: str = "") -> TextEncoder:
+    """Return the encoder of a model that was fitted on texts.
+
+    Parameters
+    ----------
+    path : path
+        The model file, for messages.
+    origin : dict
+        What the model says of its features.
+    columns : int
+        How many features it was fitted on.
+    name : str
+        The encoder that the user names; needed where the model's is not built in.
+    """
+    own = str(origin.get("texts", ""))
+    if not name and not own:
+        raise DataError(f"{path}: was not fitted on texts, so it takes none. Fit a model on texts.")
+    if not name and own not in BUILT_IN_ENCODERS:
+        raise DataError(
+            f"{path}: was fitted on vectors of {own!r}, which is not loaded because a file names it. "
+            "If you trust it, name it yourself.",
+            options=("words",),
+        )
+    encoder = text_encoder(name or own)
+    if encoder.width != columns:
+        raise DataError(
+            f"{path}: was fitted on {columns} features, and {encoder.name} gives {encoder.width}. Name "
+            "the encoder that it was fitted with.",
+            options=("words",),
+        )
+    if own and origin.get("identity") != encoder.identity:
+        raise DataError(
+            f"{path}: was fitted on vectors of {own} with other weights than {encoder.name} has. Use "
+            "the same weights, or fit again."
+        )
+    return encoder
+
+
+def predict_texts(
+    path: Path,
+    texts: Path,
+    column: str,
+    store: FeatureStore | None,
+    candidates: str = "",
+    on_progress: Callable[[Progress], None] | None = None,
+    words: str = "",
+) -> tuple[Labels, list[Broken]]:
+    """Label the texts of a file with a model from a file; also return what was skipped."""
+    model, origin = load_model(path)
+    encoder = model_encoder(path, origin, int(model.n_features_in_), words)
+    rows = read_texts(texts, column)
+    set_candidates(model, candidates)
+    encoded = encode_texts(rows.texts, encoder, store, on_progress=on_progress)
+    classes = [str(c) for c in model.classes_.tolist()]
+    items = [str(row) for row in rows.rows]
+    probabilities = np.asarray(model.predict_proba(encoded.X))
+    return answers_of(probabilities, classes, items, texts, texts=rows.texts), rows.broken

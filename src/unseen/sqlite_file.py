@@ -1,0 +1,52 @@
+"""One SQLite file in which every transaction is complete or absent, whatever kills the process."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class SqliteFile:
+    """An open SQLite file. Write-ahead logging lets other processes read while one writes.
+
+    Parameters
+    ----------
+    path : path
+        The file; its folder is made if there is none.
+    schema : str
+        Statements that create the tables if they are missing.
+    synchronous : {"full", "normal"}
+        Whether a transaction is on the disk when it ends, or may be lost (whole) by a power failure.
+    threads : bool
+        Whether several threads use the file; they must take turns.
+    """
+
+    def __init__(
+        self, path: Path, schema: str, synchronous: str = "full", threads: bool = False
+    ) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(
+            path, timeout=60, isolation_level=None, check_same_thread=not threads
+        )
+        try:
+            self._database.execute("pragma journal_mode=wal")
+            self._database.execute(f"pragma synchronous={synchronous}")
+            self._database.executescript(schema)
+        except sqlite3.DatabaseError:
+            self._database.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
