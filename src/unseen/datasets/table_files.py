@@ -15,6 +15,7 @@ import numpy.typing as npt
 from unseen.datasets.parquet import read_parquet_columns
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
+from unseen.spreadsheet_cells import neutral_cell, original_cell
 from unseen.typing import Array
 
 PathLike = str | os.PathLike[str]
@@ -56,7 +57,7 @@ def read_table(
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             lines = _rows(path, csv.reader(file, strict=True))
             _, header = next(lines, (1, []))
-            names = [name.strip() for name in header]
+            names = [original_cell(name.strip()) for name in header]
             _check_header(path, names)
             return _body(path, lines, names, text, np.dtype(dtype))
 
@@ -99,7 +100,7 @@ def _body(
                 f"{path}: line {line} has {len(row)} cells, but the header names {len(names)}."
             )
         for name, values in strings.items():
-            values.append(_name(path, line, name, row[places[name]]))
+            values.append(_name(path, line, name, original_cell(row[places[name]])))
         block.append(_numbers(path, line, names, row, numeric))
         if len(block) == block_rows:
             blocks.append(np.array(block, dtype).reshape(len(block), len(numeric)))
@@ -144,11 +145,11 @@ def number_format(numbers: Array) -> str:
 def write_table(
     path: PathLike, columns: Sequence[str], text: dict[str, Sequence[str]], numbers: Array
 ) -> None:
-    """Write a CSV that :func:`read_table` reads back bit for bit."""
+    """Write a CSV that :func:`read_table` reads back bit for bit, and no spreadsheet runs."""
     pattern = ",".join([number_format(numbers)] * len(columns))
     with Path(path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*text, *columns])
+        writer.writerow([neutral_cell(name) for name in (*text, *columns)])
         for row, values in enumerate(numbers):
             cells = (pattern % tuple(values.tolist())).split(",") if columns else []
-            writer.writerow([*(names[row] for names in text.values()), *cells])
+            writer.writerow([*(neutral_cell(names[row]) for names in text.values()), *cells])

@@ -17,6 +17,7 @@ from unseen.features import Broken
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.labelling.classes import Given, from_names
 from unseen.parquet_budget import check_texts
+from unseen.spreadsheet_cells import original_cell
 
 LONGEST_LINE = 2**24
 """Letters of a line."""
@@ -187,7 +188,7 @@ def _table_records(
                 f"{path}: line {reader.line_num} has {len(cells)} cells, but the header names "
                 f"{len(header)}. Put quotes around a text that holds the separator."
             )
-        yield reader.line_num, dict(zip(header, cells, strict=True))
+        yield reader.line_num, dict(zip(header, map(original_cell, cells), strict=True))
 
 
 def _json_records(path: Path, lines: Iterator[str], columns: Sequence[str]) -> Iterator[Record]:
