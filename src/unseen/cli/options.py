@@ -12,6 +12,14 @@ from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 SKIPPED_EXIT_CODE = 3
 """The exit code of ``--strict`` when pictures were skipped."""
 
+
+def _allow_download(allowed: bool) -> bool:
+    from unseen.features import allow_downloads
+
+    allow_downloads(allowed)
+    return allowed
+
+
 Seen = Annotated[
     Path | None,
     typer.Option(
@@ -83,6 +91,15 @@ BackboneName = Annotated[
 ]
 Weights = Annotated[
     Path | None, typer.Option(help="The backbone's weights, for vgg19-fc7.", show_default=False)
+]
+AllowDownload = Annotated[
+    bool,
+    typer.Option(
+        "--allow-download",
+        help="Fetch models that you name, as hf:NAME, from the network; otherwise only local files are "
+        "read.",
+        callback=_allow_download,
+    ),
 ]
 Cache = Annotated[
     Path | None,

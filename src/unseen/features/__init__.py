@@ -7,6 +7,7 @@
 
 from unseen.features.backbones import DEFAULT as DEFAULT_BACKBONE
 from unseen.features.backbones import Backbone, backbone, backbones, register_backbone
+from unseen.features.downloads import allow_downloads
 from unseen.features.extraction import Broken, Extraction, Progress, extract
 from unseen.features.feature_store import FeatureStore
 from unseen.features.separation import Separation, separation
@@ -25,6 +26,7 @@ __all__ = [
     "Separation",
     "TextEncoder",
     "Words",
+    "allow_downloads",
     "backbone",
     "backbones",
     "describe",

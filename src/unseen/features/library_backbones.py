@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
+from unseen.features.downloads import check_downloads, load_pretrained
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, View
 from unseen.features.torch_backbone import TorchBackbone
-from unseen.files import need, reading
+from unseen.files import need
 
 _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
@@ -16,16 +17,17 @@ _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5:
 def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``hf:NAME_OR_FOLDER``: a vision model of transformers, CLIP's image tower included.
 
-    Weights are read from safetensors only; code from the model's repository is never run.
+    Weights are read from safetensors only; code from the model's repository is never run, and nothing
+    is downloaded unless :func:`unseen.features.allow_downloads` was called.
     """
     name = f"hf:{rest}"
     if not rest:
         raise DataError("hf: needs a name or a folder: hf:facebook/dinov2-small, hf:./my-model.")
     need("torch", name, "hf")
     library = need("transformers", name, "hf")
-    with reading(rest, "a model for transformers"):
-        model = library.AutoModel.from_pretrained(rest, use_safetensors=True)
-        given, _ = library.BaseImageProcessor.get_image_processor_dict(rest)
+    what = "a model for transformers"
+    model = load_pretrained(library.AutoModel.from_pretrained, rest, what, use_safetensors=True)
+    given, _ = load_pretrained(library.BaseImageProcessor.get_image_processor_dict, rest, what)
 
     def forward(tensor: Any) -> Any:
         if hasattr(model, "get_image_features"):
@@ -69,6 +71,7 @@ def timm(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``timm:NAME``: a pretrained model of timm, without its classifier."""
     name = f"timm:{rest}"
     library = _need_with_torchvision("timm", "timm", name)
+    check_downloads(name, "timm")
     model = library.create_model(rest, pretrained=True, num_classes=0)
     given = library.data.resolve_model_data_config(model)
     view = View(
@@ -85,6 +88,7 @@ def open_clip(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``open_clip:NAME/TAG``: the image tower of a model of open_clip."""
     name = f"open_clip:{rest}"
     library = _need_with_torchvision("open_clip", "open_clip_torch", name)
+    check_downloads(name, "open_clip")
     architecture, _, tag = rest.partition("/")
     model = library.create_model(architecture, pretrained=tag or None)
     visual = model.visual

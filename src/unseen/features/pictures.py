@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.files import need
+from unseen.image_files import open_image
 
 Pixels = npt.NDArray[np.uint8]
 
 IMAGENET_MEAN, IMAGENET_STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 """Of 8-bit pixels, red, green and blue."""
-
-MOST_BYTES = 512 * 2**20
-"""A file larger than this is no photograph; it is skipped, not read."""
 
 _RESAMPLE = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 
@@ -74,13 +70,11 @@ def open_picture(data: bytes, side: int) -> Any:
     """
     image = need("PIL.Image", "photographs", "images")
     turned = need("PIL.ImageOps", "photographs", "images")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", image.DecompressionBombWarning)
-        with image.open(io.BytesIO(data)) as picture:
-            picture.draft("RGB", (2 * side, 2 * side))
-            if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
-                picture = _on_white(image, picture)
-            return turned.exif_transpose(picture.convert("RGB"))
+    with open_image(data) as picture:
+        picture.draft("RGB", (2 * side, 2 * side))
+        if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+            picture = _on_white(image, picture)
+        return turned.exif_transpose(picture.convert("RGB"))
 
 
 def _on_white(image: Any, picture: Any) -> Any:

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from unseen.exceptions import DataError
+from unseen.features.downloads import load_pretrained
 from unseen.features.minilm import PROMPT, MiniLM
 from unseen.features.onnx_words import OnnxWords
 from unseen.features.torch_backbone import weights_checksum
 from unseen.features.word_files import read_words
-from unseen.files import need, reading
+from unseen.files import need
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
@@ -209,9 +210,11 @@ class HuggingFaceWords:
         rest = name.removeprefix("hf:")
         self._torch = need("torch", name, "hf")
         library = need("transformers", name, "hf")
-        with reading(rest, "a text model for transformers"):
-            self._tokeniser = library.AutoTokenizer.from_pretrained(rest)
-            self._model = library.AutoModel.from_pretrained(rest, use_safetensors=True).eval()
+        what = "a text model for transformers"
+        self._tokeniser = load_pretrained(library.AutoTokenizer.from_pretrained, rest, what)
+        self._model = load_pretrained(
+            library.AutoModel.from_pretrained, rest, what, use_safetensors=True
+        ).eval()
         self.identity = f"{name} | {weights_checksum(self._model)}"
         self.width = int(self(["width"]).shape[1])
 

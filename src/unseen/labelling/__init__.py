@@ -16,7 +16,15 @@ from unseen.labelling.fitting import Fitted, Task, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
-from unseen.labelling.photo_models import add_classes, load_model, predict, recipe_of, save_model
+from unseen.labelling.photo_models import (
+    add_classes,
+    backbone_to_load,
+    load_model,
+    model_origin,
+    predict,
+    recipe_of,
+    save_model,
+)
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare
 from unseen.labelling.text_files import is_text_file, read_texts
@@ -43,6 +51,7 @@ __all__ = [
     "TextPreparation",
     "add_classes",
     "answers_of",
+    "backbone_to_load",
     "embedded_texts",
     "extract",
     "extract_texts",
@@ -53,6 +62,7 @@ __all__ = [
     "load_model",
     "make_table",
     "model_encoder",
+    "model_origin",
     "of_texts",
     "predict",
     "predict_texts",

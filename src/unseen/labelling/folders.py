@@ -96,7 +96,8 @@ def check_described(labels: Sequence[str], known: Sequence[str], folder: Path, s
 
 def check_candidates(names: Sequence[str], known: Sequence[str], source: str) -> None:
     """Refuse candidates that nothing describes."""
-    strangers = [name for name in names if name not in set(known)]
+    described = set(known)
+    strangers = [name for name in names if name not in described]
     if strangers:
         raise DataError(
             f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",

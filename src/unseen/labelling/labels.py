@@ -12,6 +12,7 @@ import numpy as np
 
 from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.typing import Array
 
 Kind = Literal["photographs", "texts"]
@@ -77,14 +78,19 @@ class Labels:
         return counts
 
     def write(self, path: Path) -> None:
-        """Write a CSV with the columns of ``COLUMNS``."""
+        """Write a CSV with the columns of ``COLUMNS``.
+
+        A name that a spreadsheet would run as a formula has an apostrophe in front; the readers of this
+        library take it off again.
+        """
         with (
             atomic_file(path) as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS[self.kind])
-            writer.writerows(self._cells(answer) for answer in self.answers)
+            for answer in self.answers:
+                writer.writerow([neutral_cell(str(cell)) for cell in self._cells(answer)])
 
     def _cells(self, a: Answer) -> list[object]:
         confidence = f"{a.confidence:.4f}"
