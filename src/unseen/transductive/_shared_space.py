@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from unseen.guards import WholeFit
 from unseen.inputs import read_rows
 from unseen.rows.passes import blocks
 from unseen.statistics.entropy import largest
@@ -97,13 +98,14 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        if self.semantics is None:
-            raise ValueError(
-                f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
-                "Give the embedding of a text for every class."
-            )
-        self._check_parameters()
-        return super().fit(X, y, sample_weight, known=known, observer=observer)
+        with WholeFit(self):
+            if self.semantics is None:
+                raise ValueError(
+                    f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
+                    "Give the embedding of a text for every class."
+                )
+            self._check_parameters()
+            return super().fit(X, y, sample_weight, known=known, observer=observer)
 
     def _split(self, rows: Any, pool: Any, labelled: Any) -> Split:
         split = super()._split(rows, pool, labelled)
