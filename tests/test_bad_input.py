@@ -34,7 +34,8 @@ def test_large_numbers_are_not_taken_for_infinity(toy: Toy) -> None:
     X, y = toy.X.astype(np.float32), toy.y
     X[:, :3] = np.finfo(np.float32).max
     assert not all_finite(X)
-    ESZSL(toy.semantics)._read(X, y)
+    with pytest.raises(ValueError, match=r"X are too large for ESZSL.*3.4e\+38 \(row 0\)"):
+        ESZSL(toy.semantics).fit(X, y)
 
 
 @every
@@ -117,6 +118,8 @@ def test_unknown_candidate(toy: Toy) -> None:
         model.set_params(candidates=["unicorn"]).predict(toy.X)
     with pytest.raises(ValueError, match="must be 'unseen', 'seen', 'all' or a list"):
         model.set_params(candidates="some").predict(toy.X)
+    with pytest.raises(ValueError, match=r"must be 'unseen', 'seen', 'all' or a list.*Got 1.0"):
+        model.set_params(candidates=1.0).predict(toy.X)
 
 
 def test_semantics_of_another_width_after_fit(toy: Toy) -> None:

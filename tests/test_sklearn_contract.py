@@ -10,22 +10,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from estimators import ESTIMATORS, name_of
 from unseen.transductive import TransductiveClassifier
 
-STOCHASTIC = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "a mini-batch draws rows by weight: weights and repetitions agree in expectation only"
-    ),
-}
+WEIGHTS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+STOCHASTIC = dict.fromkeys(
+    WEIGHTS, "a mini-batch draws rows by weight: weights and repetitions agree in expectation only"
+)
 SEMI_SUPERVISED = {
     "check_classifiers_classes": (
         "its labels are -1 and 1, and -1 marks an unlabelled row; scikit-learn exempts its own "
         "semi-supervised estimators by name"
     ),
 }
-NEIGHBOURS = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "a row that is repeated is its own nearest neighbour in the graph of its class"
-    ),
-}
+NEIGHBOURS = dict.fromkeys(
+    WEIGHTS, "a row that is repeated is its own nearest neighbour in the graph of its class"
+)
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

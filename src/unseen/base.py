@@ -17,20 +17,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unseen import guards
+from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
 from unseen.inputs import (
-    ParameterChecks,
+    InputChecks,
     aligned,
     labelled_rows,
     read_labels,
     read_rows,
     read_training,
-    refuse_few_classes,
 )
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
-from unseen.semantics import ClassTable, place_among
+from unseen.semantics import ClassTable
 from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array
@@ -39,7 +40,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -111,8 +112,10 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        X, codes, weights = self._read(X, y, sample_weight)
-        return self._learn(labelled_rows(X, codes, weights))
+        with guards.WholeFit(self):
+            X, codes, weights = self._read(X, y, sample_weight)
+            self._learn(labelled_rows(X, codes, weights))
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores of the candidates, columns as in ``classes_``.
@@ -133,11 +136,14 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
         return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the mean per-class top-1 accuracy: every class counts alike."""
+        """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
+        if type(X) is not np.ndarray:
+            warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
         classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
-        code_of = place_among(self.classes_, classes)
+        wanted, owner = self._parameters()[1], type(self).__name__
+        code_of = guards.candidate_codes(classes, self.classes_, wanted, owner)
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 
@@ -169,10 +175,9 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
             self, X, y, sample_weight, self._marks_unlabelled(), self._takes_chunks()
         )
         if self.needs_labelled_rows and len(classes) < 2:
-            refuse_few_classes(classes, X.shape[1], self._parameters()[0], type(self).__name__)
-        classes = classes if len(classes) else self._table().classes[:0]
-        self.seen_classes_ = classes
-        self._table().positions(classes)
+            guards.refuse_few_classes(classes, X.shape[1], self._parameters()[0], type(self).__name__)
+        self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
+        guards.check_learnable(X, codes, self.seen_classes_, self._table(), self)
         return X, codes, weights
 
     def _takes_chunks(self) -> bool:
@@ -207,32 +212,23 @@ class ZeroShotClassifier(ParameterChecks, ClassifierMixin, BaseEstimator):  # ty
     def _candidate_scores(self, X: Any) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
-        shown = self._shows_bad_values()
-        X = read_rows(self, X, finite=not shown)
+        X = read_rows(self, X, finite=not self._shows_bad_values())
         _, vectors = self._resolve()
         self._check_width(vectors)
-        scores = self._rows_scores(X, vectors)
-        if shown and not in_chunks(X) and not np.isfinite(scores).all():
-            read_rows(self, X)  # says what is wrong, if it is in X
-        return scores
+        return self._rows_scores(X, vectors)
 
     def _shows_bad_values(self) -> bool:
         """Tell whether NaN or infinity in a row always shows in its scores: X is then read once."""
         return False
 
     def _rows_scores(self, X: Any, vectors: Array) -> Any:
-        """Return ``_scores`` of rows that have been read."""
+        """Return ``_scores`` of rows that have been read; they are finite."""
         if not in_chunks(X):
-            return self._scores(X, vectors)
+            return _scores_of(X, self, vectors)
         return mapped(_scores_of, X, given=(bare(self), vectors))
 
     def _check_width(self, vectors: Array) -> None:
-        width = self._semantic_width()
-        if vectors.shape[1] != width:
-            raise ValueError(
-                f"semantics now has {vectors.shape[1]} columns, but {type(self).__name__} was "
-                f"fitted with {width}. Give vectors of the same kind, or fit again."
-            )
+        guards.check_width(vectors, self._semantic_width(), type(self).__name__)
 
     def _scorer(self, vectors: Array) -> Scorer:
         """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
@@ -297,4 +293,5 @@ def bare(model: Any) -> Any:
 
 
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
-    return model._scores(X, vectors)
+    scores = model._scores(X, vectors)
+    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

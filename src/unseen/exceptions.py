@@ -34,3 +34,18 @@ class FileBusyError(DataError):
 
 class AdaptationWarning(UserWarning):
     """A transductive method found something odd in its pool; the message says what it did about it."""
+
+
+class NonFiniteScores(ValueError):
+    """Rows for which a model has no finite score: numbers overflowed, or it learnt none.
+
+    Parameters
+    ----------
+    message : str
+    rows : sequence of int
+        The rows of X, or of the chunk in which they were read.
+    """
+
+    def __init__(self, message: str, *, rows: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.rows = tuple(rows)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from unseen.base import bare
+from unseen.guards import WholeFit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import aligned, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
@@ -86,30 +87,31 @@ class FastTraining(WrappingClassifier):
         Unlabelled rows, ``known`` and ``observer`` are as in the ``fit`` of a transductive estimator;
         around an inductive one, both must be left out.
         """
-        self._check_estimator()
-        transductive = isinstance(wrapped(self), TransductiveClassifier)
-        if not transductive and (known is not None or observer is not None):
-            raise ValueError(
-                f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it takes "
-                "neither 'known' nor 'observer'. Leave them out, or wrap a transductive estimator."
-            )
-        read, codes, weights = self._read(X, y, sample_weight)
-        if not transductive:
-            return self._learn(labelled_rows(read, codes, weights))
-        model = self._clone()
-        model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
-        all_patterns: list[Array] = []
+        with WholeFit(self):
+            self._check_estimator()
+            transductive = isinstance(wrapped(self), TransductiveClassifier)
+            if not transductive and (known is not None or observer is not None):
+                raise ValueError(
+                    f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it "
+                    "takes neither 'known' nor 'observer'. Leave them out, or wrap a transductive one."
+                )
+            read, codes, weights = self._read(X, y, sample_weight)
+            if not transductive:
+                return self._learn(labelled_rows(read, codes, weights))
+            model = self._clone()
+            model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
+            all_patterns: list[Array] = []
 
-        def compress(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
-            patterns, own = class_patterns(sums, counts, dtype)
-            all_patterns.append(patterns)
-            return patterns, own
+            def compress(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
+                patterns, own = class_patterns(sums, counts, dtype)
+                all_patterns.append(patterns)
+                return patterns, own
 
-        model._fit_read(read, codes, weights, compress, known, observer)
-        self.patterns_ = all_patterns[0]
-        self.transduction_, self.history_ = model.transduction_, model.history_
-        self.labelled_round_ = model.labelled_round_
-        self._adopt(model)
+            model._fit_read(read, codes, weights, compress, known, observer)
+            self.patterns_ = all_patterns[0]
+            self.transduction_, self.history_ = model.transduction_, model.history_
+            self.labelled_round_ = model.labelled_round_
+            self._adopt(model)
         return self
 
     def training_errors(self, X: Any, y: Any) -> tuple[float, float]:

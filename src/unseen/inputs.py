@@ -16,18 +16,23 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from unseen import array_likes
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked, kept, mapped, marked, summed
-from unseen.semantics import ClassTable
 from unseen.typing import Array, Codes
 
 UNLABELLED = -1
 
 
-class ParameterChecks:
+class InputChecks:
     """How an estimator reads its parameters, and refuses what they must not be."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        return tags
 
     def _number(self, name: str) -> float | None:
         """Return a parameter that was given by hand, or None for "auto"."""
@@ -89,10 +94,16 @@ def read_training(
         X = checked_chunks(chunks, None, owner)
         estimator.n_features_in_ = X.shape[1]
     else:
+        frame = X
+        if type(X) is not np.ndarray or X.ndim == 1:
+            array_likes.warn_of_other_order(X, y, stacklevel=5)
+            X = array_likes.readable_features(X, owner, note=True)
         X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
         if not all_finite(X):
             check_array(X, dtype=None, estimator=estimator, input_name="X")  # says what is wrong
     classes, codes = read_labels(aligned(X, y, "y"), minus_one)
+    if chunks is None and type(frame) is not np.ndarray:
+        array_likes.warn_of_label_columns(frame, X, classes, codes)
     if sample_weight is None:
         return TrainingInput(X, codes, None, classes)
     if chunks is not None:
@@ -108,25 +119,13 @@ def read_training(
     return TrainingInput(X, codes, weights, classes[used])
 
 
-def refuse_few_classes(classes: Array, width: int, semantics: object, owner: str) -> NoReturn:
-    """Say that labelled rows of two classes are needed, and what to do where there are none."""
-    remedy = "Label rows of another class."
-    if semantics is not None and ClassTable.of(semantics).vectors.shape[1] == width:
-        remedy = (
-            "Label rows of another class; or, if rows and class vectors are embeddings in one space, "
-            "fit SharedSpacePrototypes, which needs no labelled row."
-        )
-    raise ValueError(
-        f"{owner} needs labelled rows of at least two classes. Got {len(classes)} class: "
-        f"{classes.tolist()}. {remedy}"
-    )
-
-
 def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
     """Validate the rows that a fitted estimator is asked about; of chunks, as they are read."""
     chunks = chunked(X)
     if chunks is not None:
         return checked_chunks(chunks, estimator.n_features_in_, type(estimator).__name__)
+    if type(X) is not np.ndarray or X.ndim == 1:
+        X = array_likes.readable_features(X, type(estimator).__name__)
     dtypes = [np.float64, np.float32]
     return validate_data(estimator, X, dtype=dtypes, reset=False, ensure_all_finite=finite)
 
@@ -151,11 +150,15 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     """
     if isinstance(y, Chunks):
         return _read_label_chunks(y, minus_one)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = array_likes.readable_labels(y)
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind in "iu":
         known = (labels != UNLABELLED) | (not minus_one)
     elif labels.dtype.kind == "f":
         known = ~np.isnan(labels)
+    elif labels.dtype.kind in "US":
+        known = np.ones(len(labels), dtype=bool)
     else:
         known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
     given = labels[known]
@@ -165,7 +168,8 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
         if not (texts or integers):
             raise ValueError(
                 "Unknown label type: y must hold strings or integers, all of one type, and None for "
-                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}."
+                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
+                "labels in one type, that of the classes of semantics."
             )
         given = np.array(given.tolist())
     if given.dtype.kind == "f":  # integers that a missing value turned into floats
@@ -226,8 +230,9 @@ def has_label(codes: Any) -> Any:
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+def _is_missing(label: object) -> bool:
+    missing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas has its own
+    return missing or (isinstance(label, float) and bool(np.isnan(label)))
 
 
 def checked_chunks(X: Chunks, width: int | None, owner: str) -> Chunks:

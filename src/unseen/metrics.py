@@ -8,6 +8,7 @@ for any other) are left out.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from unseen.guards import some_labels
 from unseen.inputs import UNLABELLED, read_labels
 from unseen.statistics.evaluation import per_class_accuracy as _shares
 from unseen.statistics.evaluation import top_k_hits
@@ -204,7 +206,16 @@ def _compare(y_true: Any, y_pred: Any) -> tuple[Array, Codes, Array]:
             "one type, and a prediction for every row."
         )
     labelled = codes != UNLABELLED
-    return classes, codes[labelled], predicted[labelled]
+    predicted = predicted[labelled]
+    if not np.isin(predicted, classes).any():
+        warnings.warn(
+            "No prediction is a class of y_true, so all are wrong: y_true holds "
+            f"{some_labels(classes)}, y_pred {some_labels(np.unique(predicted))}. If the model answers "
+            "among other classes, set its candidates, for example to 'all', and predict again.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return classes, codes[labelled], predicted
 
 
 def _by_class(classes: Array, codes: Codes, predicted: Array) -> Array:

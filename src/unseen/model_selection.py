@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from unseen.guards import WholeFit
 from unseen.inputs import UNLABELLED, read_labels
 from unseen.rows.labelled import class_folds
 from unseen.semantics import ClassTable
@@ -179,27 +180,30 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search, then fit the best on all rows."""
-        classes, codes = read_labels(y)
-        check_consistent_length(X, codes)
-        rows = np.flatnonzero(codes != UNLABELLED)
-        own, labels = _safe_indexing(X, rows), classes[codes[rows]]
-        cv = ClassWiseKFold(int(self.cv)) if isinstance(self.cv, (int, np.integer)) else self.cv
-        folds = [test for _, test in cv.split(own, labels)]
-        settings = list(ParameterGrid(self.param_grid))
-        # Semantics may be in the grid too, so they are cut down after the parameters are set.
-        models = [
-            among_held_out(clone(self.estimator).set_params(**clone(s, safe=False)), labels)
-            for s in settings
-        ]
-        tasks = (delayed(_trial)(m, own, labels, test, self.scoring) for m in models for test in folds)
-        scores = np.reshape(Parallel(n_jobs=self.n_jobs)(tasks), (len(settings), len(folds)))
-        self.cv_results_ = _results(settings, scores)
-        self.best_index_ = int(self.cv_results_["mean_test_score"].argmax())
-        self.best_params_ = settings[self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        logger.info("class-wise search: %s of %s settings", self.best_params_, len(settings))
-        best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-        self.best_estimator_ = best.fit(X, y)
+        with WholeFit(self):
+            classes, codes = read_labels(y)
+            check_consistent_length(X, codes)
+            rows = np.flatnonzero(codes != UNLABELLED)
+            own, labels = _safe_indexing(X, rows), classes[codes[rows]]
+            cv = ClassWiseKFold(int(self.cv)) if isinstance(self.cv, (int, np.integer)) else self.cv
+            folds = [test for _, test in cv.split(own, labels)]
+            settings = list(ParameterGrid(self.param_grid))
+            # Semantics may be in the grid too, so they are cut down after the parameters are set.
+            models = [
+                among_held_out(clone(self.estimator).set_params(**clone(s, safe=False)), labels)
+                for s in settings
+            ]
+            tasks = (
+                delayed(_trial)(m, own, labels, test, self.scoring) for m in models for test in folds
+            )
+            scores = np.reshape(Parallel(n_jobs=self.n_jobs)(tasks), (len(settings), len(folds)))
+            self.cv_results_ = _results(settings, scores)
+            self.best_index_ = int(self.cv_results_["mean_test_score"].argmax())
+            self.best_params_ = settings[self.best_index_]
+            self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+            logger.info("class-wise search: %s of %s settings", self.best_params_, len(settings))
+            best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+            self.best_estimator_ = best.fit(X, y)
         return self
 
     @property

@@ -141,12 +141,13 @@ class ClassTable(Mapping[Hashable, Array]):
         owner : str
             The estimator, for messages.
         """
+        named = isinstance(wanted, str) and wanted in ("unseen", "seen", "all")
+        if not named and (isinstance(wanted, str) or not isinstance(wanted, Iterable)):
+            raise ValueError(
+                f"The 'candidates' parameter of {owner} must be 'unseen', "
+                f"'seen', 'all' or a list of classes. Got {wanted!r} instead."
+            )
         if isinstance(wanted, str):
-            if wanted not in ("unseen", "seen", "all"):
-                raise ValueError(
-                    f"The 'candidates' parameter of {owner} must be 'unseen', "
-                    f"'seen', 'all' or a list of classes. Got {wanted!r} instead."
-                )
             known = np.isin(self.classes, seen)
             rows = np.flatnonzero({"unseen": ~known, "seen": known, "all": known | True}[wanted])
         else:

@@ -28,6 +28,11 @@ def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
     what = "a model for transformers"
     model = load_pretrained(library.AutoModel.from_pretrained, rest, what, use_safetensors=True)
     given, _ = load_pretrained(library.BaseImageProcessor.get_image_processor_dict, rest, what)
+    if model.config.model_type == "siglip2":
+        raise DataError(
+            f"{name}: takes patches of pictures of any shape (NaFlex), which are not made here. Use a "
+            "SigLIP 2 of fixed resolution, whose config.json says siglip."
+        )
 
     def forward(tensor: Any) -> Any:
         if hasattr(model, "get_image_features"):
@@ -49,6 +54,7 @@ def _view_of(given: dict[str, Any]) -> View:
     side = _side(crop, shortest) if given.get("do_center_crop", bool(crop)) else shortest
     factor = 1.0 / float(given.get("rescale_factor") or 1 / 255)
     mean, std = given.get("image_mean"), given.get("image_std")
+    stretch = isinstance(size, dict) and "height" in size and "shortest_edge" not in size
     plain = not given.get("do_normalize", True)
     mean = (0.0,) * 3 if plain else tuple(mean or (v / 255 for v in IMAGENET_MEAN))
     std = (1.0,) * 3 if plain else tuple(std or (v / 255 for v in IMAGENET_STD))
@@ -58,6 +64,7 @@ def _view_of(given: dict[str, Any]) -> View:
         _PILLOW.get(int(given.get("resample", 3)), "bicubic"),
         tuple(v * factor for v in mean),
         tuple(v * factor for v in std),
+        stretch,
     )
 
 

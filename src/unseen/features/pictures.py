@@ -21,17 +21,19 @@ _RESAMPLE = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, 
 
 @dataclass(frozen=True)
 class View:
-    """What a backbone sees of a picture: the middle square, resized, and how pixels are scaled.
+    """What a backbone sees of a picture: the middle, resized to a square, and how pixels are scaled.
 
     Parameters
     ----------
     side : int
         Pixels of the square, each way.
     crop : float
-        The square's share of the shorter side of the picture.
+        The share of the shorter side of the picture that is seen.
     resample : {"bicubic", "bilinear", "nearest", "lanczos", "box", "hamming"}
     mean, std : three numbers
         A pixel p in [0, 255] becomes (p − mean) / std. Done a batch at a time, by the backbone.
+    stretch : bool
+        Whether the share is one of both sides, and the picture is stretched to a square.
     """
 
     side: int = 224
@@ -39,13 +41,14 @@ class View:
     resample: str = "bicubic"
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
+    stretch: bool = False
 
     def __call__(self, picture: Any) -> Pixels:
         """Return the square as an array of shape (side, side, 3)."""
-        width, height = picture.size
-        square = self.crop * min(width, height)
-        left, top = (width - square) / 2, (height - square) / 2
-        box = (left, top, left + square, top + square)
+        sides = picture.size if self.stretch else (min(picture.size),) * 2
+        width, height = (self.crop * side for side in sides)
+        left, top = (picture.size[0] - width) / 2, (picture.size[1] - height) / 2
+        box = (left, top, left + width, top + height)
         small = picture.resize((self.side, self.side), _RESAMPLE[self.resample], box=box)
         return np.array(small, dtype=np.uint8)
 
@@ -53,7 +56,8 @@ class View:
     def text(self) -> str:
         """Everything that changes what is seen, for the identity of a backbone."""
         scale = ",".join(f"{v:.6g}" for v in (*self.mean, *self.std))
-        return f"{self.side}px crop {self.crop:.6g} {self.resample} {scale}"
+        shape = " stretched" if self.stretch else ""
+        return f"{self.side}px crop {self.crop:.6g} {self.resample} {scale}{shape}"
 
 
 def open_picture(data: bytes, side: int) -> Any:

@@ -1,7 +1,8 @@
 """From photographs or texts and descriptions of classes to labels.
 
 :func:`prepare` reads and checks, :func:`extract` computes features, and :func:`fit` labels the pool;
-for texts, :func:`prepare_texts` and :func:`extract_texts` take the places of the first two.
+for texts, :func:`prepare_texts` and :func:`extract_texts` take the places of the first two; for
+pictures with a model of pictures and texts, :func:`prepare_with_texts` that of the first.
 """
 
 from unseen.labelling.classes import (
@@ -26,7 +27,7 @@ from unseen.labelling.photo_models import (
     save_model,
 )
 from unseen.labelling.pool_data import PoolData, extract
-from unseen.labelling.preparation import Preparation, prepare
+from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
 from unseen.labelling.text_files import is_text_file, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
@@ -68,6 +69,7 @@ __all__ = [
     "predict_texts",
     "prepare",
     "prepare_texts",
+    "prepare_with_texts",
     "read_classes",
     "read_names",
     "read_texts",

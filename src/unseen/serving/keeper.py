@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.exceptions import DataError
+from unseen.exceptions import DataError, NonFiniteScores
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.photo_models import add_classes, load_model, model_origin, recipe_of
 from unseen.persistence import changing
@@ -82,8 +82,15 @@ class Keeper:
     def score(self, X: Array) -> Answered:
         """Return the probabilities of all candidates for the rows of X."""
         model, classes = self._now
-        with np.errstate(all="ignore"):  # what overflows is not finite, and the caller is told
-            return Answered(np.asarray(model.predict_proba(X)), classes)
+        with np.errstate(all="ignore"):  # what overflows is NaN here, and the caller is told
+            try:
+                return Answered(np.asarray(model.predict_proba(X)), classes)
+            except NonFiniteScores as error:  # rows of other requests in the batch are answered
+                fine = np.setdiff1d(np.arange(len(X)), error.rows)
+                probabilities = np.full((len(X), len(classes)), np.nan)
+                if len(fine):
+                    probabilities[fine] = model.predict_proba(X[fine])
+                return Answered(probabilities, classes)
 
     def table(self) -> ClassTable | None:
         """Return the class vectors, or None if the model has none (one-hot, or a pipeline)."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unseen.base import ZeroShotClassifier, bare
+from unseen.guards import WholeFit
 from unseen.inputs import UNLABELLED, has_label, labelled_rows
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
@@ -105,7 +106,9 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
-        return self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
+        with WholeFit(self):
+            self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
+        return self
 
     def _fit_read(
         self,
@@ -178,7 +181,7 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def _pool_codes(self, split: Split) -> Codes:
         """Return the place of the answer for each row of the pool among the candidates."""
-        return np.asarray(self._scores(split.pool, split.vectors).argmax(axis=1))
+        return np.asarray(self._rows_scores(split.pool, split.vectors).argmax(axis=1))
 
     def _note(self, split: Split, first_round: Array) -> None:
         candidates, known = split.candidates, split.known
@@ -218,5 +221,5 @@ def _labels(
     labels = np.empty(len(codes), dtype=candidates.dtype)
     labels[known] = classes[codes[known]]
     if not known.all():
-        labels[~known] = candidates[model._scores(X[~known], vectors).argmax(axis=1)]
+        labels[~known] = candidates[model._rows_scores(X[~known], vectors).argmax(axis=1)]
     return labels

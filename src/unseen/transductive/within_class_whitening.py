@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from unseen.guards import WholeFit
 from unseen.inputs import labelled_rows, read_labels
 from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
 from unseen.statistics.visual_space import Whitening
@@ -67,23 +68,26 @@ class WithinClassWhitening(
         X : array of shape (N, p)
         y : array of N labels
         """
-        alpha = self._alpha()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        if y is None:
-            raise ValueError("WithinClassWhitening requires y to be passed, but the target y is None.")
-        classes, codes = read_labels(y)
-        check_consistent_length(X, codes)
-        if not len(classes):
-            raise ValueError("WithinClassWhitening found no labelled row. Label some rows in y.")
-        rows = labelled_rows(X, codes, None)
-        sums = class_sums(rows.X, rows.codes, len(classes))
-        counts = class_weights(rows.codes, len(classes))
-        center = (sums / counts).mean(axis=1)
-        shifted = rows.X - center.astype(X.dtype)  # XᵀX of centred rows loses no digits
-        scatter = within_class_scatter(gram(shifted), sums - np.outer(center, counts), counts)
-        fitted = Whitening.of(scatter, len(rows.X) - len(classes), center, alpha, X.dtype)
-        self.mean_, self.shrinkage_ = fitted.center, fitted.shrinkage
-        self.components_ = fitted.inverse()
+        with WholeFit(self):
+            alpha = self._alpha()
+            X = validate_data(self, X, dtype=[np.float64, np.float32])
+            if y is None:
+                raise ValueError(
+                    "WithinClassWhitening requires y to be passed, but the target y is None."
+                )
+            classes, codes = read_labels(y)
+            check_consistent_length(X, codes)
+            if not len(classes):
+                raise ValueError("WithinClassWhitening found no labelled row. Label some rows in y.")
+            rows = labelled_rows(X, codes, None)
+            sums = class_sums(rows.X, rows.codes, len(classes))
+            counts = class_weights(rows.codes, len(classes))
+            center = (sums / counts).mean(axis=1)
+            shifted = rows.X - center.astype(X.dtype)  # XᵀX of centred rows loses no digits
+            scatter = within_class_scatter(gram(shifted), sums - np.outer(center, counts), counts)
+            fitted = Whitening.of(scatter, len(rows.X) - len(classes), center, alpha, X.dtype)
+            self.mean_, self.shrinkage_ = fitted.center, fitted.shrinkage
+            self.components_ = fitted.inverse()
         return self
 
     def transform(self, X: Any) -> Array:

@@ -1,0 +1,137 @@
+"""What users bring in place of arrays: sparse matrices, data frames, lists and Series.
+
+Each is turned into what scikit-learn's validation reads, or refused with a remedy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from unseen.typing import Array, Codes
+
+MOST_DENSE_BYTES = 2**30
+"""Memory that a sparse X may take as a dense array; above it, X is refused."""
+
+PROBED_ROWS = 20
+"""Labelled rows on which the columns of a frame are compared with y first, all columns at a time."""
+
+
+def readable_features(X: Any, owner: str, note: bool = False) -> Any:
+    """Return rows that validation can read; ``note``: warn of the memory that dense rows take."""
+    if sparse.issparse(X):
+        return _dense(X, owner, note)
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        _refuse_text_columns(X)
+    elif not hasattr(X, "shape") or len(X.shape) == 1:
+        _refuse_texts(X, owner)
+    return X
+
+
+def _dense(X: Any, owner: str, note: bool) -> Array:
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(float)
+    size = dtype.itemsize * int(np.prod(X.shape, dtype=object))
+    shape = " × ".join(f"{n:,}" for n in X.shape)
+    if size > MOST_DENSE_BYTES:
+        raise ValueError(
+            f"X is a sparse {type(X).__name__} of {shape}, and {owner} needs a dense array, which "
+            f"would take {size / 1e9:,.1f} GB. Reduce its columns first, for example with "
+            "make_pipeline(sklearn.decomposition.TruncatedSVD(300), estimator), or give predict fewer "
+            "rows at a time. If the memory is there, give X.toarray()."
+        )
+    if note:
+        warnings.warn(
+            f"X is a sparse {type(X).__name__} of {shape}; {owner} makes it a dense array of "
+            f"{size / 1e6:,.1f} MB. Fewer columns are faster: "
+            "make_pipeline(sklearn.decomposition.TruncatedSVD(300), estimator).",
+            UserWarning,
+            stacklevel=6,
+        )
+    return np.asarray(X.astype(dtype).toarray(order="C"))
+
+
+def _refuse_text_columns(X: Any) -> None:
+    """Name the columns of a frame that hold no numbers."""
+    texts = [
+        name for k, name in enumerate(X.columns) if not _holds_numbers(X.dtypes.iloc[k], X.iloc[:, k])
+    ]
+    if texts:
+        names = ", ".join(repr(name) for name in texts[:5])
+        raise ValueError(
+            f"X has {len(texts)} column(s) that hold no numbers: {names}"
+            f"{', …' if len(texts) > 5 else ''}. Leave them out of the features, "
+            f"X.drop(columns=[{names}]), or encode them as numbers; labels belong in y."
+        )
+
+
+def _holds_numbers(dtype: Any, column: Any) -> bool:
+    kind = getattr(dtype, "kind", "O")
+    if kind in "fiub" or kind == "c":  # of complex numbers validation has its own message
+        return True
+    if dtype != np.dtype(object):
+        return False
+    try:
+        np.asarray(column.to_numpy(), dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_texts(X: Any, owner: str) -> None:
+    first = X[0] if isinstance(X, (list, tuple, np.ndarray)) and len(X) else None
+    if hasattr(X, "iloc") and len(X):
+        first = X.iloc[0]
+    if isinstance(first, str):
+        raise ValueError(
+            f"X holds texts, and {owner} needs numbers: one vector a row. Embed the texts first, for "
+            "example with a sentence encoder, or with sklearn.feature_extraction.text.TfidfVectorizer "
+            "and TruncatedSVD."
+        )
+
+
+def readable_labels(y: Any) -> Any:
+    """Return labels that NumPy does not change: a list of texts and numbers would become all texts."""
+    if isinstance(y, (list, tuple)) and any(isinstance(label, str) for label in y):
+        return np.array(y, dtype=object)
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)} instead. Give one label a "
+            "row; of one-hot labels, names[y.argmax(axis=1)]."
+        )
+    return y
+
+
+def warn_of_other_order(X: Any, y: Any, stacklevel: int) -> None:
+    """Warn where a frame and a Series have the same index in different orders."""
+    if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or len(X) != len(y) or X.index.equals(y.index):
+        return
+    if set(X.index) == set(y.index):
+        warnings.warn(
+            "X and y have the same index in different orders. Row and label are matched by position, "
+            "as in scikit-learn. To match them by index, give y.loc[X.index].",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_label_columns(frame: Any, X: Array, classes: Array, codes: Codes) -> None:
+    """Warn where a column of a frame is y itself, or its codes: new rows will not have it."""
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")) or len(classes) < 2:
+        return
+    labelled = np.flatnonzero(codes >= 0)
+    values = codes[labelled] if classes.dtype.kind in "US" else classes[codes[labelled]]
+    few = labelled[:PROBED_ROWS]
+    same = np.flatnonzero((X[few] == values[: len(few), None]).all(axis=0))
+    names = [frame.columns[k] for k in same.tolist() if (X[labelled, k] == values).all()]
+    if names:
+        shown = ", ".join(repr(name) for name in names[:5])
+        warnings.warn(
+            f"The column {shown} of X is the same as y: the features tell the label, and rows of new "
+            f"classes cannot. Leave it out: X.drop(columns=[{shown}]).",
+            UserWarning,
+            stacklevel=5,
+        )
