@@ -274,7 +274,6 @@ def test_forged_models_answer_or_are_refused(file: Path, tmp_path: Path) -> None
         ("n_features_in_", 10**12),
         ("n_features_in_", "2"),
         ("n_features_in_", None),
-        ("candidates", 3),
         ("semantics", "x"),
         ("seen_classes_", [1]),
     ],
