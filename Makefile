@@ -9,7 +9,7 @@ CODE := src tests examples benchmarks
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise docs-numbers clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs-numbers clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-scale     a Dask cluster of two processes beside memory; 5 GB of disk, 12 GB of memory"
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make bench-generalise   methods over all data sets at hand, several draws of unseen classes each"
+	@echo "make bench-shared-space   rows and class texts in one space, no labels: batches, streams, strangers, cost"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
@@ -72,6 +73,10 @@ bench-serving: setup
 # More options in ASK: make bench-generalise ASK="--methods TASTE --pools all --jobs 2"
 bench-generalise: setup
 	@$(BIN)/python benchmarks/generalise.py $(ASK)
+
+# More options in ASK: make bench-shared-space ASK="--parts full cost --methods SharedSpacePrototypes"
+bench-shared-space: setup
+	@$(BIN)/python benchmarks/shared_space.py $(ASK)
 
 bench-speed: export OPENBLAS_NUM_THREADS = $(shell nproc)
 bench-speed: setup

@@ -28,6 +28,10 @@ class ModelFileError(DataError):
     """
 
 
+class FileBusyError(DataError):
+    """A file that another process has been writing to for too long."""
+
+
 class AdaptationWarning(UserWarning):
     """A transductive method found something odd in its pool; the message says what it did about it."""
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 import importlib
 import math
 import os
+import re
+import secrets
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from unseen.exceptions import DataError
+from unseen.exceptions import DataError, FileBusyError
 
 #: How many bytes a compressed or text file may expand to, unless the caller raises it. Files that
 #: are memory-mapped are opened, not read, and have no limit.
@@ -28,16 +32,31 @@ DEFAULT_MAX_BYTES = 4 * 2**30
 #: zlib cannot expand more than this many times (RFC 1951: 258 bytes from 2 bits).
 DEFLATE_RATIO = 1032
 
+#: The end of the stem of a temporary file's name.
+PARTIAL = ".partial"
+
+#: A temporary file that nobody has written to for so long was left by a writer that was killed.
+STALE_SECONDS = 24 * 3600
+
+#: How long to wait for another process that writes to the same file.
+LOCK_SECONDS = 60.0
+
+#: How often to ask for the lock: often enough that a writer without pauses does not keep others out.
+LOCK_POLL_SECONDS = 0.005
+
 
 @contextmanager
 def reading(path: str | os.PathLike[str], what: str = "") -> Iterator[None]:
     """Turn whatever a parser raises on broken bytes into a DataError that names the file.
 
     The parsers of numpy, HDF5 and Arrow raise a dozen types on a truncated or mutated file; a user
-    needs one. A DataError that already says the place passes through.
+    needs one. A DataError that already says the place passes through. What is there but is no regular
+    file is refused before it is opened.
     """
     place = f"{path}: {what}: " if what else f"{path}: "
     try:
+        if Path(path).exists() and not Path(path).is_dir():
+            check_regular(path)
         yield
     except DataError:
         raise
@@ -68,6 +87,15 @@ def check_size(
         raise DataError(
             f"{path}: {what} would expand to {declared:,} bytes, more than the limit of "
             f"{max_bytes:,}. If you trust the file, raise max_bytes."
+        )
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is no regular file: reading a pipe or a device may never end."""
+    if not Path(path).is_file():
+        Path(path).stat()  # says if it is not there
+        raise DataError(
+            f"{path}: is no regular file but a pipe, a device or a socket. Copy it to a file."
         )
 
 
@@ -157,18 +185,74 @@ def cache_folder() -> Path:
 
 @contextmanager
 def atomic_file(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``target``; move it into place only if all went well."""
-    target = Path(target)
+    """Give a temporary path beside ``target``; move it into place only if all went well.
+
+    The new file is on the disk before it takes the place of the old one, and so is the change of the
+    folder before this returns. A file that is replaced keeps its permissions; a link is followed.
+    """
+    target = Path(target).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    _sweep(target, STALE_SECONDS)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{PARTIAL}{target.suffix}")
+    # Never readable by more people than the file that it replaces, not even while it is written.
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
     try:
         yield temporary
-        temporary.chmod(0o644)
+        if mode is not None:
+            temporary.chmod(mode)
+        _sync(temporary)
         temporary.replace(target)
+        _sync(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def file_lock(target: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Keep every other process and thread from replacing ``target``, if they take this lock as well.
+
+    The lock is a hidden file beside the target, which stays there. The operating system releases the
+    lock of a process that dies. What a killed writer left beside the target is removed.
+    """
+    import filelock  # here: `import unseen` stays quick
+
+    target = Path(target).resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(target.with_name(f".{target.name}.lock"), poll_interval=LOCK_POLL_SECONDS)
+    try:
+        lock.acquire(timeout=seconds)
+    except filelock.Timeout:
+        raise FileBusyError(
+            f"{target}: another process has been writing to it for {seconds:g} seconds. Wait until it "
+            "ends, or stop it, and try again."
+        ) from None
+    try:
+        _sweep(target, 0)  # who holds the lock is the only writer
+        yield
+    finally:
+        lock.release()
+
+
+def _sweep(target: Path, older_than: float) -> None:
+    """Remove the temporary files of a target that nobody has written to for some seconds."""
+    pattern = re.escape(f".{target.stem}.") + "[0-9a-f]{16}" + re.escape(PARTIAL + target.suffix)
+    for path in target.parent.iterdir():
+        if re.fullmatch(pattern, path.name):
+            with suppress(OSError):  # another process may have removed it
+                if time.time() - path.stat().st_mtime >= older_than:
+                    path.unlink()
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the entries of a folder, are on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open a folder
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

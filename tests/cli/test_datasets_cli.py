@@ -135,7 +135,10 @@ def test_simulate(run, tmp_path):
         (["audit", "nowhere"], "nowhere: no such file or folder"),
         (["info", "."], "is in no layout known here"),
         (["fetch", "mnist"], "'mnist' is not known"),
-        (["fetch", "apy", "--url", "http://127.0.0.1:9/x", "--to", "d"], "place it as"),
+        (
+            ["fetch", "apy", "--url", "http://127.0.0.1:9/x", "--to", "d", "--trust-first"],
+            "place it as",
+        ),
     ],
 )
 def test_bad_input_leaves_with_2_and_no_traceback(run, tmp_path, monkeypatch, arguments, message):

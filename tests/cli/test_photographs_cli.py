@@ -242,7 +242,7 @@ def test_a_model_saved_from_python_needs_the_name_of_its_backbone(run, photos):
     model = unseen.ESZSL({"red": [1.0, 0], "blue": [0, 1.0], "white": [1.0, 1]})
     rng = np.random.default_rng(0)
     model.fit(rng.normal(size=(8, 6)), ["red", "blue"] * 4).save("m")
-    assert "Name it: --backbone" in failure(run, "predict", "m", "new")
+    assert "does not say which backbone" in failure(run, "predict", "m", "new")
     run("predict", "m", "new", "--backbone", "colours")
     assert "does not say what its class vectors mean" in failure(
         run, "add-class", "m", "--classes", "classes.csv"

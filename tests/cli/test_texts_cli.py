@@ -95,7 +95,7 @@ def test_fit_predict_and_add_a_class(run, tmp_path, monkeypatch):
     model = unseen.load("m.safetensors")
     assert model.origin_["texts"] == "bags"
     monkeypatch.setattr("unseen.labelling.classes.words", lambda name: Bags())
-    run("add-class", "m.safetensors", "--name", "fees")
+    run("add-class", "m.safetensors", "--name", "fees", "--words", "bags")
     larger = unseen.load("m.safetensors")
     assert larger.classes_.tolist() == [*model.classes_.tolist(), "fees"]
     np.testing.assert_allclose(larger.semantics["fees"], Bags()(["fees"])[0])  # the name as it is

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import http.server
 import io
+import shutil
 import tarfile
 import threading
 import zipfile
 
 import pytest
+import requests
 
 from unseen.datasets import fetch
+from unseen.datasets.download import ARCHIVES
 from unseen.exceptions import DataError
 
 
@@ -40,8 +43,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.send_error(416)
                 return
         self.send_response(206 if start else 200)
-        self.send_header("ETag", self.server.etag)
-        self.send_header("Content-Length", str(len(body) - start))
+        if self.server.etag:
+            self.send_header("ETag", self.server.etag)
+        if start:
+            place = start + self.server.shift
+            self.send_header("Content-Range", f"bytes {place}-{len(body) - 1}/{len(body)}")
+        if not self.server.hide_length:
+            self.send_header("Content-Length", str(len(body) - start))
         self.end_headers()
         stop = len(body) if self.server.cut is None else start + self.server.cut
         self.wfile.write(body[start:stop])
@@ -54,7 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.body, server.cut, server.can_resume = BODY, None, True
-    server.ranges, server.etag = [], '"v1"'
+    server.ranges, server.etag, server.shift, server.hide_length = [], '"v1"', 0, False
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     server.url = f"http://127.0.0.1:{server.server_port}/AwA2-base.zip"
@@ -89,18 +97,33 @@ def test_a_download_that_broke_off_is_resumed(server, tmp_path):
     assert not list(tmp_path.glob("*.part*"))
 
 
-@pytest.mark.parametrize("reason", ["no ranges", "changed", "part too long"])
+REASONS = [
+    "no ranges",
+    "changed",
+    "part too long",
+    "no tag",
+    "another address",
+    "another place",
+    "weak",
+]
+
+
+@pytest.mark.parametrize("reason", REASONS)
 def test_what_cannot_be_resumed_starts_again(server, tmp_path, reason):
     server.cut = 100_000
+    server.etag = {"no tag": "", "weak": 'W/"v1"'}.get(reason, '"v1"')
+    server.shift = 7 if reason == "another place" else 0
     with pytest.raises(DataError):
         fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
     server.cut = None
     if reason == "no ranges":
         server.can_resume = False
     elif reason == "changed":
-        (tmp_path / "AwA2-base.zip.part.etag").write_text('"v0"')
-    else:
+        (tmp_path / "AwA2-base.zip.part.etag").write_text(f'{server.url}\n"v0"')
+    elif reason == "part too long":
         (tmp_path / "AwA2-base.zip.part").write_bytes(BODY + b"more")
+    elif reason == "another address":
+        server.url += "?mirror=2"
     fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
     assert (tmp_path / "AwA2-base.zip").read_bytes() == BODY
 
@@ -113,7 +136,11 @@ def test_the_wrong_file_is_not_kept(server, tmp_path):
 
 
 def test_without_a_published_sum_the_first_download_sets_it(server, tmp_path):
-    fetch("awa2-base", tmp_path, url=server.url)
+    with pytest.raises(DataError, match="no SHA-256 was published") as caught:
+        fetch("awa2-base", tmp_path, url=server.url)
+    assert caught.value.options == ("sha256", "trust_first")
+    assert server.ranges == []
+    fetch("awa2-base", tmp_path, url=server.url, trust_first=True)
     assert SHA in (tmp_path / "AwA2-base.zip.sha256").read_text()
     (tmp_path / "AwA2-base.zip").unlink()
     server.body = zipped(other="file")
@@ -130,8 +157,8 @@ def test_no_network_says_what_to_place_where(tmp_path):
 
 
 def test_an_error_of_the_server_is_reported(server, tmp_path):
-    with pytest.raises(DataError, match="could not be fetched"):
-        fetch("awa2-base", tmp_path, url=server.url.replace("http", "ftp"))
+    with pytest.raises(DataError, match="is not https"):
+        fetch("awa2-base", tmp_path, url=server.url.replace("http", "ftp"), sha256=SHA)
     with pytest.raises(DataError, match=r"'mnist' is not known. Known are xlsa17"):
         fetch("mnist", tmp_path)
 
@@ -158,15 +185,58 @@ def tarred(name, kind=tarfile.REGTYPE):
 def test_a_hostile_archive_is_not_unpacked(server, tmp_path, name, body):
     server.body = body
     with pytest.raises(DataError):
-        fetch(name, tmp_path / "data", url=server.url)
+        fetch(name, tmp_path / "data", url=server.url, trust_first=True)
     assert not (tmp_path / "out.txt").exists()
     assert not any(p.is_dir() for p in (tmp_path / "data").iterdir())
 
 
 def test_the_archive_alone(server, tmp_path):
-    assert fetch("awa2-base", tmp_path, url=server.url, unpack=False).is_file()
+    assert fetch("awa2-base", tmp_path, url=server.url, sha256=SHA, unpack=False).is_file()
 
 
 def test_the_cache_folder(monkeypatch, server, tmp_path):
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
-    assert fetch("awa2-base", url=server.url).parent == tmp_path / "cache"
+    assert fetch("awa2-base", url=server.url, sha256=SHA).parent == tmp_path / "cache"
+
+
+def test_only_https_beyond_this_machine(tmp_path, monkeypatch):
+    assert all(archive.url.startswith("https://") for archive in ARCHIVES.values())
+    monkeypatch.setattr("requests.get", lambda *a, **k: pytest.fail("it was asked for"))
+    for url in ("http://example.org/AwA2-base.zip", "http://127.0.0.1.example.org/x.zip"):
+        with pytest.raises(DataError, match="is not https"):
+            fetch("awa2-base", tmp_path, url=url, sha256=SHA)
+
+
+def test_a_redirect_to_plain_http_is_refused(server, tmp_path, monkeypatch):
+    real = requests.get
+
+    def redirected(*arguments, **options):
+        response = real(*arguments, **options)
+        response.url = "http://example.org/AwA2-base.zip"
+        return response
+
+    monkeypatch.setattr(requests, "get", redirected)
+    with pytest.raises(DataError, match="is not https"):
+        fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_download_without_end_is_stopped(server, tmp_path, declared):
+    server.hide_length = not declared
+    with pytest.raises(DataError, match="more than 1,000 bytes, which is the limit"):
+        fetch("awa2-base", tmp_path, url=server.url, sha256=SHA, max_bytes=1000)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_came_from_elsewhere_is_not_taken_for_the_archive(server, tmp_path):
+    (tmp_path / "AwA2-base").mkdir()
+    (tmp_path / "AwA2-base" / "planted.txt").write_text("x")
+    with pytest.raises(DataError, match=r"was not unpacked from AwA2-base\.zip"):
+        fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
+    shutil.rmtree(tmp_path / "AwA2-base")
+    place = fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
+    assert not (place / "planted.txt").exists()
+    (tmp_path / "AwA2-base.zip").write_bytes(other := zipped(other="file"))
+    with pytest.raises(DataError, match="was not unpacked from"):
+        fetch("awa2-base", tmp_path, url=server.url, sha256=hashlib.sha256(other).hexdigest())

@@ -10,7 +10,7 @@ import pytest
 
 from pictures import COLOURS, picture
 from unseen import DataError
-from unseen.features import backbone, backbones
+from unseen.features import backbone, backbones, downloads
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, open_picture
 
 torch = pytest.importorskip("torch", reason="needs torch")
@@ -291,6 +291,7 @@ def flat(width):
 
 def test_timm_and_open_clip_if_they_are_there(monkeypatch, photo):
     """They cannot be installed here; stand-ins with the functions that are called."""
+    monkeypatch.setitem(downloads._permission, "allowed", True)
     timm = types.ModuleType("timm")
     timm.create_model = lambda name, pretrained, num_classes: flat(7)
     given = {

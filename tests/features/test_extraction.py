@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from pictures import COLOURS, Colours, picture, write_pictures
-from unseen import DataError
+from unseen import DataError, image_files
 from unseen.features import FeatureStore, extract
 from unseen.features.extraction import AHEAD
 from unseen.features.pictures import View, open_picture
@@ -92,9 +92,7 @@ def test_broken_pictures_are_skipped_named_and_counted(paths, store, tmp_path):
 
 
 def test_a_picture_that_would_fill_the_memory_is_skipped(paths, monkeypatch):
-    from PIL import Image
-
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    monkeypatch.setattr(image_files, "MOST_PIXELS", 100)
     with pytest.raises(DataError, match="None of 55 pictures could be read"):
         extract(paths, Colours())
 

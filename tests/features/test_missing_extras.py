@@ -9,7 +9,7 @@ import pytest
 
 from pictures import Colours, write_pictures
 from unseen import DataError
-from unseen.features import backbone, extract, words
+from unseen.features import backbone, extract, image_text_model, words
 
 CASES = [
     ("torch", lambda p: backbone("efficientnet-lite0"), "images"),
@@ -20,6 +20,8 @@ CASES = [
     ("onnxruntime", lambda p: backbone(f"onnx:{p / 'net.onnx'}"), "onnx"),
     ("transformers", lambda p: backbone(f"hf:{p}"), "hf"),
     ("transformers", lambda p: words(f"hf:{p}"), "hf"),
+    ("transformers", lambda p: image_text_model(f"hf:{p}"), "hf"),
+    ("onnxruntime", lambda p: image_text_model(f"onnx:{p / 'a.onnx'}", f"onnx:{p / 'b.onnx'}"), "onnx"),
     ("tokenizers", lambda p: words("minilm"), "text"),
     ("onnxruntime", lambda p: words(f"onnx:{p / 'net.onnx'}"), "onnx"),
 ]

@@ -331,4 +331,5 @@ def test_keeper_keeps_the_old_model_when_writing_fails(model_file, monkeypatch):
         keeper.add(NewClass("owl", vector=[0.0] * 8))
     assert "owl" not in keeper.classes
     assert model_file.read_bytes() == before
-    assert [p.name for p in model_file.parent.iterdir()] == [model_file.name]
+    left = {p.name for p in model_file.parent.iterdir()}
+    assert left == {model_file.name, f".{model_file.name}.lock"}

@@ -63,7 +63,7 @@ def test_no_encoder_is_loaded_because_a_file_names_it(model, monkeypatch):
     with TestClient(Service(model, keeper=keeper).app) as client:
         refused = client.post("/classes", json={"name": "fees", "description": "costs of an account"})
         assert refused.status_code == 422
-        assert "not loaded because a model file names it" in refused.json()["detail"]
+        assert "not loaded because a file names it" in refused.json()["detail"]
 
 
 def test_other_weights_are_refused(model, monkeypatch):

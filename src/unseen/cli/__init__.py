@@ -35,8 +35,9 @@ app.add_typer(dataset_commands.app, name="datasets")
 app.command(epilog="Example: unseen demo --out out/demo --seed 1")(demo.demo)
 app.command(
     epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
-    "--out labels.csv --report report.html. With texts: unseen label --texts tickets.csv --column text "
-    "--classes classes.csv --out labels.csv"
+    "--out labels.csv --report report.html. Without a label: unseen label --unlabelled photos "
+    "--classes prompts.csv --backbone hf:clip-folder --out labels.csv. With texts: unseen label "
+    "--texts tickets.csv --column text --classes classes.csv --out labels.csv"
 )(photo_commands.label)
 app.command(
     epilog="Example: unseen fit --seen photos/seen --classes attributes.csv --out animals.safetensors. "

@@ -106,12 +106,20 @@ def list_(as_json: AsJson = False) -> None:
     Console().print(f"unseen datasets simulate NAME: {', '.join(SHAPES)}")
 
 
-@app.command(epilog="Example: unseen datasets fetch awa2-base --to data")
+@app.command(epilog="Example: unseen datasets fetch awa2-base --to data --trust-first")
 def fetch(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(ARCHIVES)}.")],
     to: Annotated[Path | None, typer.Option(help="The folder to keep it in.")] = None,
     url: Annotated[str | None, typer.Option(help="A mirror, instead of the known address.")] = None,
     sha256: Annotated[str | None, typer.Option(help="The checksum to hold it to.")] = None,
+    trust_first: Annotated[
+        bool,
+        typer.Option(
+            "--trust-first",
+            help="Take an archive that has no published checksum as it comes the first time; later "
+            "downloads are held to it.",
+        ),
+    ] = False,
     unpack: Annotated[bool, typer.Option(help="Unpack the archive beside it.")] = True,
 ) -> None:
     """Download a public archive: resumed where it broke off, checked, and unpacked."""
@@ -129,7 +137,9 @@ def fetch(
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total or None)
 
-        place = run_fetch(name, to, url=url, sha256=sha256, unpack=unpack, progress=show)
+        place = run_fetch(
+            name, to, url=url, sha256=sha256, trust_first=trust_first, unpack=unpack, progress=show
+        )
     typer.echo(place)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,7 @@ def fit(
     method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     seed: options.Seed = 0,
     labels: feature_rows.Labels = None,
@@ -127,9 +129,15 @@ def predict(
         ),
     ] = "",
     backbone: Annotated[
-        str, typer.Option(help="By default the one the model was fitted with.", show_default=False)
+        str,
+        typer.Option(
+            help="By default the one the model was fitted with, if it is built in; another, as "
+            "hf:NAME, must be named here.",
+            show_default=False,
+        ),
     ] = "",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     scheduler: feature_rows.Scheduler = "",
     strict: options.Strict = False,
@@ -151,13 +159,7 @@ def predict(
         return
     feature_rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
-    name = backbone or origin.get("backbone", "")
-    if not name:
-        raise DataError(
-            f"{model}: does not say which backbone its features come from: it was not written by "
-            "unseen fit. Name it: --backbone."
-        )
-    network = features.backbone(name, weights)
+    network = features.backbone(labelling.backbone_to_load(model, origin, backbone), weights)
     with features.FeatureStore(cache) as store, output.extracting() as on_progress:
         labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress
@@ -200,6 +202,14 @@ def add_class(
         str, typer.Option(help="One new class, for a model that knows words.", show_default=False)
     ] = "",
     description: Annotated[str, typer.Option(help="In words, with --name.", show_default=False)] = "",
+    words: Annotated[
+        str,
+        typer.Option(
+            help="The encoder that the model's class vectors were made by, if it is not minilm.",
+            show_default=False,
+        ),
+    ] = "",
+    allow_download: options.AllowDownload = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Another file to write; by default MODEL itself.", show_default=False),
@@ -208,20 +218,21 @@ def add_class(
 ) -> None:
     """Make a model know more classes, without training and without photographs of them."""
     from unseen import labelling
-    from unseen.persistence import save
+    from unseen.persistence import changing, load, save
 
     if (classes is None) == (not name):
         raise DataError("Give --classes FILE, or --name NAME, and not both.")
-    fitted, origin = labelling.load_model(model)
-    recipe = labelling.recipe_of(fitted, origin, model)
     if classes is None:
         descriptions = {name: description} if description else None
         given = labelling.from_names([name], "--name", descriptions)
     else:
         given = labelling.read_classes(classes)
-    added = labelling.add_classes(fitted, recipe, given, model)
     target = out or model
-    save(fitted, target)
+    with changing(model) if target == model else nullcontext(load(model)) as fitted:
+        recipe = labelling.recipe_of(fitted, labelling.model_origin(fitted), model, words)
+        added = labelling.add_classes(fitted, recipe, given, model)
+    if target != model:
+        save(fitted, target)
     answers = [str(c) for c in fitted.classes_.tolist()]
     if as_json:
         output.print_json(

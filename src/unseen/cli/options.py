@@ -12,6 +12,14 @@ from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 SKIPPED_EXIT_CODE = 3
 """The exit code of ``--strict`` when pictures were skipped."""
 
+
+def _allow_download(allowed: bool) -> bool:
+    from unseen.features import allow_downloads
+
+    allow_downloads(allowed)
+    return allowed
+
+
 Seen = Annotated[
     Path | None,
     typer.Option(
@@ -49,8 +57,9 @@ Classes = Annotated[
     Path | None,
     typer.Option(
         help="All classes, seen and not: CSV or Parquet with a column 'class', one column an attribute "
-        "and, if you like, 'description'; or a .txt of names. With --texts: any columns that begin "
-        "with description or example, and several rows a class.",
+        "and, if you like, 'description'; or a .txt of names. With --texts, or a --backbone of "
+        "pictures and texts: any columns that begin with description, example, text or prompt, and "
+        "several rows a class.",
         show_default=False,
     ),
 ]
@@ -66,6 +75,14 @@ Words = Annotated[
 WordWeight = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="The share of words beside attributes.")
 ]
+Prompt = Annotated[
+    str,
+    typer.Option(
+        help="With a --backbone of pictures and texts: the text of a class that has none in --classes; "
+        "{} stands for its name. 'a photo of a {}' by default.",
+        show_default=False,
+    ),
+]
 Candidates = Annotated[
     str,
     typer.Option(
@@ -78,11 +95,22 @@ BackboneName = Annotated[
     str,
     typer.Option(
         "--backbone",
-        help="What sees: efficientnet-lite0, vgg19-fc7, onnx:PATH, hf:NAME_OR_FOLDER.",
+        help="What sees: efficientnet-lite0, vgg19-fc7, onnx:PATH, hf:NAME_OR_FOLDER. A CLIP or SigLIP "
+        "needs no --seen: it compares photographs with the texts of --classes. With onnx: its other "
+        "half is --words onnx:PATH.",
     ),
 ]
 Weights = Annotated[
     Path | None, typer.Option(help="The backbone's weights, for vgg19-fc7.", show_default=False)
+]
+AllowDownload = Annotated[
+    bool,
+    typer.Option(
+        "--allow-download",
+        help="Fetch models that you name, as hf:NAME, from the network; otherwise only local files are "
+        "read.",
+        callback=_allow_download,
+    ),
 ]
 Cache = Annotated[
     Path | None,

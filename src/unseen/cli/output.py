@@ -181,8 +181,6 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
 
 def labels_json(labels: Any) -> dict[str, Any]:
     """Return the labels as plain data."""
-    from unseen.labelling.labels import COLUMNS
-
     content: dict[str, Any] = {
         labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
@@ -194,7 +192,7 @@ def labels_json(labels: Any) -> dict[str, Any]:
         content["accuracy_by_class"] = labels.by_class
     if labels.start_accuracy is not None:
         content["start_accuracy_per_class"] = labels.start_accuracy
-    item, *names = COLUMNS[labels.kind]
+    item, *names = labels.columns
     content["labels"] = [
         {item: a.item, **{name: getattr(a, name) for name in names}} for a in labels.answers
     ]

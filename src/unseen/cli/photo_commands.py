@@ -9,7 +9,8 @@ import numpy as np
 import typer
 
 from unseen.cli import feature_rows, options, output
-from unseen.cli.text_commands import TextInput, label_texts
+from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
+from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
 
@@ -31,6 +32,7 @@ def label(
     ] = None,
     words: options.Words = "",
     word_weight: options.WordWeight = 0.5,
+    prompt: options.Prompt = "",
     candidates: options.Candidates = "",
     hold_out: Annotated[
         str,
@@ -53,6 +55,7 @@ def label(
     method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     seed: options.Seed = 0,
     strict: options.Strict = False,
@@ -61,10 +64,11 @@ def label(
     """Label photographs of classes that nobody has labelled, or texts.
 
     Photographs need labelled photographs of other classes, and a description of every class:
-    attributes, texts, or just its name. Texts need no label at all: --texts tickets.csv --classes
-    classes.csv. Writes image, label, confidence, runner-up and the round that first trusted the label;
-    of texts row, text, label, confidence, unsure and runner-up. The least sure come first. Killed and
-    started again, it goes on where it was.
+    attributes, texts, or just its name. They need no label if --backbone is a model of pictures and
+    texts, as CLIP is: --unlabelled photos --classes prompts.csv --backbone hf:FOLDER. Nor do texts:
+    --texts tickets.csv --classes classes.csv. Writes image, label, confidence, runner-up and the round
+    that first trusted the label; of texts row, text, label, confidence, unsure and runner-up. The least
+    sure come first. Killed and started again, it goes on where it was.
     """
     from unseen import labelling
 
@@ -93,25 +97,35 @@ def label(
             as_json,
         )
         return
-    if seen is None:
+    with_texts = compares_with_texts(seen, backbone, method)
+    if seen is None and not with_texts:
         raise DataError(
-            "Give --seen FOLDER, labelled photographs of other classes; or --texts FILE, which needs "
-            "none."
+            "Give --seen FOLDER, labelled photographs of other classes. Without any: --backbone "
+            "hf:FOLDER, a CLIP or SigLIP, which compares photographs with texts; or --texts FILE."
         )
     if unlabelled is None and not hold_out:
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")
-    preparation = labelling.prepare(
-        seen,
-        unlabelled=unlabelled,
-        held_out=hold_out,
-        classes=classes,
-        words=words,
-        weight=word_weight,
-        candidates=candidates,
-    )
-    fitted = fit_photographs(
-        preparation, backbone, weights, cache, method or DEFAULT, seed, quiet=as_json
-    )
+    if prompt and not with_texts:
+        raise DataError("--prompt goes with a --backbone of pictures and texts, and no --seen.")
+    if with_texts or seen is None:
+        preparation, fitted = fit_with_texts(
+            backbone, words, cache, method, seed, as_json,
+            seen=seen, unlabelled=unlabelled, held_out=hold_out, classes=classes, prompt=prompt,
+            candidates=candidates,
+        )  # fmt: skip
+    else:
+        preparation = labelling.prepare(
+            seen,
+            unlabelled=unlabelled,
+            held_out=hold_out,
+            classes=classes,
+            words=words,
+            weight=word_weight,
+            candidates=candidates,
+        )
+        fitted = fit_photographs(
+            preparation, backbone, weights, cache, method or DEFAULT, seed, quiet=as_json
+        )
     labels = fitted.labels()
     labels.write(out)
     if report is not None:
@@ -133,6 +147,8 @@ def label(
             }
         )
     else:
+        if fitted.start is not None:
+            typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
@@ -167,6 +183,7 @@ def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) 
         "out": str(out),
         "method": fitted.task.method,
         "backbone": data.features,
+        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
         "features": {"computed": data.computed, "reused": data.reused},
         "seen_classes": preparation.pictures.seen_classes,
         "semantics": output.separation_json(preparation.separation),
@@ -180,9 +197,10 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     described = [f"{len(recipe.attributes)} attributes"] * bool(recipe.attributes)
     described += [f"words by {recipe.words}"] * bool(recipe.words)
     seen_classes = len(preparation.pictures.seen_classes)
+    labelled = f"{len(preparation.pictures.seen)} photographs of {seen_classes} seen classes, and "
+    without = f"{len(data.pool)} without a label" if seen_classes else f"{len(data.pool)} photographs"
     facts = {
-        "learned from": f"{len(preparation.pictures.seen)} photographs of {seen_classes} seen classes, "
-        f"and {len(data.pool)} without a label",
+        "learned from": labelled * bool(seen_classes) + without,
         "described by": " and ".join(described),
         "features": data.features,
         "method": fitted.task.method,
@@ -199,6 +217,7 @@ def extract(
     out: Annotated[Path, typer.Option(help="Where to write: .npz or .csv.")] = Path("features.npz"),
     backbone: options.BackboneName = "efficientnet-lite0",
     weights: options.Weights = None,
+    allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     batch: Annotated[int, typer.Option(min=1, help="Photographs that go through at once.")] = 16,
     strict: options.Strict = False,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli import options
 from unseen.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def serve(
         str,
         typer.Option(
             help="What turns photographs into features: by default what the model names, if it is "
-            "installed; 'none' takes features alone.",
+            "built in and installed; another, as hf:NAME, must be named here; 'none' takes features "
+            "alone.",
             show_default=False,
         ),
     ] = "",
@@ -45,11 +47,12 @@ def serve(
     words: Annotated[
         str,
         typer.Option(
-            help="What turns texts into vectors, for a model that was fitted on texts: by default "
-            "minilm if the model names it; another that the model names must be named here.",
+            help="What turns texts, and descriptions of new classes, into vectors: by default minilm, "
+            "if the model names it; another that the model names must be named here.",
             show_default=False,
         ),
     ] = "",
+    allow_download: options.AllowDownload = False,
     max_body: Annotated[int, typer.Option(help="Bytes of a request; more is 413.", min=1)] = 8 * 2**20,
     max_rows: Annotated[int, typer.Option(help="Rows of a request; more is 422.", min=1)] = 4096,
     max_concurrency: Annotated[int, typer.Option(help="Requests at a time; more is 503.", min=1)] = 256,
@@ -85,11 +88,11 @@ def serve(
         body_seconds=body_seconds,
         window=window / 1000,
     )
-    keeper = Keeper(model, limits.classes)
+    keeper = Keeper(model, limits.classes, words)
     vision = None
     if backbone != "none" and (backbone or "backbone" in keeper.origin):
         vision = _vision(keeper, backbone, weights)
-    reader = _reader(keeper, words) if words or "texts" in keeper.origin else None
+    reader = _reader(keeper, words) if _takes_texts(keeper, words) else None
     hosts = (host, "127.0.0.1", "localhost", "::1") if local and not token else ()
     service = Service(model, limits, token, hosts, vision, reader, keeper)
     with listen(host, port) as opened:
@@ -111,6 +114,7 @@ def studio(
         Path | None, typer.Option(help="Labelled photographs, to begin with.", show_default=False)
     ] = None,
     pace: Annotated[float, typer.Option(help="Seconds to show a round for.", min=0)] = 0.6,
+    allow_download: options.AllowDownload = False,
 ) -> None:
     """Open a local page: watch a method label pictures, correct it, compare, download.
 
@@ -160,6 +164,11 @@ def _vision(keeper: Keeper, backbone: str, weights: Path | None) -> Vision | Non
             raise
         typer.echo(f"takes features alone: {error}", err=True)
         return None
+
+
+def _takes_texts(keeper: Keeper, words: str) -> bool:
+    """Tell whether the encoder is for texts: of a model of photographs it is for descriptions only."""
+    return "texts" in keeper.origin or bool(words and not keeper.origin)
 
 
 def _reader(keeper: Keeper, words: str) -> TextReader | None:

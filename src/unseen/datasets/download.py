@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pooch
 import requests
 
+from unseen.datasets.resuming_download import ResumingDownloader, check_address
 from unseen.exceptions import DataError
 from unseen.files import atomic_folder, cache_folder, reading
 
 PathLike = str | os.PathLike[str]
 
 _LOG = logging.getLogger(__name__)
-_CHUNK = 1 << 20
 _UNPACKED_LIMIT = 64 * 2**30
+MOST_DOWNLOADED_BYTES = 16 * 2**30
+"""Of an archive; the largest known has 3 GB."""
+UNPACKED_FROM = ".unpacked-from"
+"""A file in an unpacked folder: the SHA-256 of the archive that it came from."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ ARCHIVES = {
     for archive in (
         Archive(
             "xlsa17",
-            "http://datasets.d2.mpi-inf.mpg.de/xian/xlsa17.zip",
+            "https://datasets.d2.mpi-inf.mpg.de/xian/xlsa17.zip",
             "xlsa17.zip",
             None,
             "AWA1, AWA2, CUB, APY, SUN: proposed splits v2, ResNet-101 features",
@@ -70,7 +72,7 @@ ARCHIVES = {
         ),
         Archive(
             "apy",
-            "http://vision.cs.uiuc.edu/attributes/attribute_data.tar.gz",
+            "https://vision.cs.uiuc.edu/attributes/attribute_data.tar.gz",
             "attribute_data.tar.gz",
             None,
             "aPascal-aYahoo: attribute annotations",
@@ -85,7 +87,9 @@ def fetch(
     *,
     url: str | None = None,
     sha256: str | None = None,
+    trust_first: bool = False,
     unpack: bool = True,
+    max_bytes: int = MOST_DOWNLOADED_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Download a public archive, check it and unpack it.
@@ -99,8 +103,13 @@ def fetch(
         else the user's cache folder.
     url, sha256 : str, optional
         A mirror, and the checksum to hold the file to.
+    trust_first : bool
+        Whether to take an archive without a published checksum as it comes the first time. Without
+        this, and without ``sha256``, such an archive is refused.
     unpack : bool
         Whether to unpack the archive beside it.
+    max_bytes : int
+        A longer download is stopped.
     progress : callable, optional
         Called with the bytes so far and the bytes in all (0 where that is not known).
 
@@ -124,14 +133,23 @@ def fetch(
     record = folder / f"{archive.file}.sha256"
     known = sha256 or archive.sha256 or (record.read_text().split()[0] if record.is_file() else None)
     address = url or archive.url
+    if known is None and not trust_first:
+        raise DataError(
+            f"{name}: no SHA-256 was published for {address}, so nobody can say whether what comes is "
+            "what was meant. Give the checksum that you know, or trust the first download.",
+            options=("sha256", "trust_first"),
+        )
+    check_address(address)
     try:
         pooch.retrieve(
             address,
             f"sha256:{known}" if known else None,
             fname=archive.file,
             path=folder,
-            downloader=_Resuming(target.with_name(target.name + ".part"), progress),
+            downloader=ResumingDownloader(target.with_name(target.name + ".part"), max_bytes, progress),
         )
+    except DataError:
+        raise
     except (requests.RequestException, OSError) as error:
         raise DataError(_unreachable(archive, address, target, known, error)) from None
     except ValueError as error:
@@ -157,59 +175,24 @@ def _unreachable(
     )
 
 
-class _Resuming:
-    """A downloader for pooch that resumes a ``.part`` file."""
-
-    def __init__(self, part: Path, progress: Callable[[int, int], None] | None) -> None:
-        self._part, self._progress = part, progress
-        self._tag = part.with_name(part.name + ".etag")
-
-    def __call__(self, url: str, output_file: str, pooch_object: Any, **_: Any) -> None:
-        start = self._part.stat().st_size if self._part.is_file() else 0
-        headers = {"Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-            if self._tag.is_file():
-                headers["If-Range"] = self._tag.read_text()
-        with requests.get(url, headers=headers, stream=True, timeout=30) as response:
-            if response.status_code == 416:  # the part is whole, or longer than the file
-                self._part.unlink()
-                return self(url, output_file, pooch_object)
-            response.raise_for_status()
-            if response.status_code != 206:
-                start = 0
-            self._save(response, start)
-        shutil.move(self._part, output_file)
-        self._tag.unlink(missing_ok=True)
-        return None
-
-    def _save(self, response: requests.Response, start: int) -> None:
-        """Append the body to the part, and fail if the connection ended early."""
-        if "ETag" in response.headers:
-            self._tag.write_text(response.headers["ETag"])
-        total = start + int(response.headers.get("Content-Length", 0))
-        done = start
-        response.raw.enforce_content_length = False  # keep what came; the length is checked below
-        with self._part.open("ab" if start else "wb") as file:
-            for chunk in response.iter_content(_CHUNK):
-                file.write(chunk)
-                done += len(chunk)
-                if self._progress is not None:
-                    self._progress(done, total)
-        if "Content-Length" in response.headers and done < total:
-            raise requests.ConnectionError(f"the connection ended at {done} of {total} bytes")
-
-
 def _unpacked(archive: Path) -> Path:
-    """Unpack a ``.zip`` or ``.tar.*`` into a folder beside it, unless that is already there."""
+    """Unpack a ``.zip`` or ``.tar.*`` into a new folder beside it, unless that has been done before."""
     target = archive.with_name(archive.name.split(".")[0])
+    digest = pooch.file_hash(str(archive))
     if target.is_dir() and any(target.iterdir()):
+        mark = target / UNPACKED_FROM
+        if not mark.is_file() or mark.read_text(encoding="utf-8").strip() != digest:
+            raise DataError(
+                f"{target}: is there, but was not unpacked from {archive.name} as it is now. Move it "
+                "away, and run this again."
+            )
         return target
     with reading(archive), atomic_folder(target) as folder:
         if zipfile.is_zipfile(archive):
             _unzip(archive, folder)
         else:
             _untar(archive, folder)
+        (folder / UNPACKED_FROM).write_text(f"{digest}\n", encoding="utf-8")
     return target
 
 

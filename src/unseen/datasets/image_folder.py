@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from unseen.datasets.record import ZeroShotDataset, assemble
 from unseen.datasets.splits import unseen_class_split
 from unseen.datasets.table_layout import read_semantics
 from unseen.exceptions import DataError
-from unseen.files import need, reading
+from unseen.files import reading
+from unseen.image_files import open_image, read_picture_file
 
 PathLike = str | os.PathLike[str]
 
@@ -138,16 +138,13 @@ def thumbnail_features(paths: Sequence[PathLike]) -> npt.NDArray[np.float32]:
 
     A placeholder that needs no network: enough to test a pipeline, not for results.
     """
-    image = need("PIL.Image", paths[0], "images")
-    return np.stack([_thumbnail(image, path) for path in paths])
+    return np.stack([_thumbnail(Path(path)) for path in paths])
 
 
-def _thumbnail(image: Any, path: PathLike) -> npt.NDArray[np.float32]:
-    with reading(path), warnings.catch_warnings():
-        warnings.simplefilter("error", image.DecompressionBombWarning)
-        with image.open(path) as picture:
-            picture.draft("RGB", (4 * _SIDE, 4 * _SIDE))
-            small = picture.convert("RGB").resize((4 * _SIDE, 4 * _SIDE))
+def _thumbnail(path: Path) -> npt.NDArray[np.float32]:
+    with reading(path), open_image(read_picture_file(path)) as picture:
+        picture.draft("RGB", (4 * _SIDE, 4 * _SIDE))
+        small = picture.convert("RGB").resize((4 * _SIDE, 4 * _SIDE))
     pixels = np.asarray(small, dtype=np.float32) / 255
     thumbnail = pixels.reshape(_SIDE, 4, _SIDE, 4, 3).mean(axis=(1, 3))
     bins = np.minimum((pixels * _BINS).astype(int), _BINS - 1)

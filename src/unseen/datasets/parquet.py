@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from unseen.exceptions import DataError
-from unseen.files import DEFAULT_MAX_BYTES, check_size, need, reading
+from unseen.files import DEFAULT_MAX_BYTES, need, reading
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
 from unseen.typing import Array
 
 PathLike = str | os.PathLike[str]
@@ -20,13 +21,14 @@ def read_parquet_columns(
 ) -> tuple[Array, list[str], dict[str, list[str]]]:
     """Read Parquet as a matrix of its number columns, their names, and the ``text`` columns."""
     with reading(path):
-        file = open_parquet(path, max_bytes=max_bytes)
+        file = open_parquet(path, text, max_bytes=max_bytes)
         names = [str(n) for n in file.schema_arrow.names]
-        strings = {
-            n: [_text_cell(path, n, i, v) for i, v in enumerate(_column(file, n).to_pylist())]
-            for n in names
-            if n in text
-        }
+        strings: dict[str, list[str]] = {}
+        for name in (n for n in names if n in text):
+            column = _column(file, name)
+            max_bytes -= check_texts(path, column, max_bytes)
+            cells = enumerate(column.to_pylist())
+            strings[name] = [_text_cell(path, name, row, value) for row, value in cells]
         numeric = [n for n in names if n not in text]
         types = [np.dtype(_number_type(path, file, n)) for n in numeric]
         rows = file.metadata.num_rows
@@ -39,8 +41,14 @@ def read_parquet_columns(
     return values, numeric, strings
 
 
-def open_parquet(path: PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
-    """Open a Parquet file; refuse one that expands beyond the limit or names a column twice."""
+def open_parquet(
+    path: PathLike, text: Collection[str] = (), *, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Any:
+    """Open a Parquet file; refuse one that expands beyond the limit or names a column twice.
+
+    Columns named in ``text`` are read as numbers of a dictionary, so that a text that is stored once
+    and repeated a million times takes the memory of one until :func:`check_texts` has looked at it.
+    """
     parquet = need("pyarrow.parquet", path)
     with reading(path):
         file = parquet.ParquetFile(path, memory_map=False)
@@ -48,7 +56,8 @@ def open_parquet(path: PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise DataError(f"{path}: names a column twice.")
-    return file
+        coded = [n for n in names if n in text and "string" in str(file.schema_arrow.field(n).type)]
+        return parquet.ParquetFile(path, memory_map=False, read_dictionary=coded) if coded else file
 
 
 def _column(file: Any, name: str) -> Any:
@@ -57,10 +66,9 @@ def _column(file: Any, name: str) -> Any:
 
 def _check_parquet(path: PathLike, metadata: Any, max_bytes: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    expanded = sum(g.total_byte_size for g in groups)
-    check_size(
-        path, "the table", max(expanded, 8 * metadata.num_rows * metadata.num_columns), max_bytes
-    )
+    claimed = sum(decoded_bytes(group) for group in groups)
+    claimed = max(claimed, 8 * metadata.num_rows * metadata.num_columns)
+    check_decoded(path, "the table", claimed, max_bytes)
     if sum(g.num_rows for g in groups) != metadata.num_rows:
         raise DataError(f"{path}: its row groups do not add up to {metadata.num_rows} rows.")
 

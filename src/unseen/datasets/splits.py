@@ -35,14 +35,16 @@ def read_lines(path: PathLike) -> list[str]:
 def read_class_list(path: PathLike, known: Collection[str]) -> list[str]:
     """Read one class name a line; each must be among ``known``, and there once."""
     names = read_lines(path)
+    known, taken = set(known), set[str]()
     for line, name in enumerate(names, 1):
         if name not in known:
             raise DataError(
                 f"{path}: entry {line}: the class {name!r} is not among the {len(known)} classes "
                 "of the data set. Check the spelling."
             )
-        if name in names[: line - 1]:
+        if name in taken:
             raise DataError(f"{path}: entry {line}: the class {name!r} is there twice.")
+        taken.add(name)
     if not names:
         raise DataError(f"{path}: names no class.")
     return names

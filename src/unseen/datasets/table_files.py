@@ -15,11 +15,13 @@ import numpy.typing as npt
 from unseen.datasets.parquet import read_parquet_columns
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
+from unseen.spreadsheet_cells import neutral_cell, original_cell
 from unseen.typing import Array
 
 PathLike = str | os.PathLike[str]
 
-_BLOCK = 1024
+BLOCK_CELLS = 2**20
+"""Cells that are kept as Python's numbers, which take ten times the memory of an array's."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def read_table(
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             lines = _rows(path, csv.reader(file, strict=True))
             _, header = next(lines, (1, []))
-            names = [name.strip() for name in header]
+            names = [original_cell(name.strip()) for name in header]
             _check_header(path, names)
             return _body(path, lines, names, text, np.dtype(dtype))
 
@@ -69,12 +71,14 @@ def _rows(path: PathLike, reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _check_header(path: PathLike, names: Sequence[str]) -> None:
     if not names:
         raise DataError(f"{path}: is empty. The first line names the columns.")
+    taken: set[str] = set()
     for position, name in enumerate(names):
-        if not name or name in names[:position]:
+        if not name or name in taken:
             raise DataError(
                 f"{path}: line 1, column {position + 1}: the name {name!r} is empty or there "
                 "twice. Give every column its own name."
             )
+        taken.add(name)
 
 
 def _body(
@@ -84,9 +88,10 @@ def _body(
     text: Collection[str],
     dtype: np.dtype[Any],
 ) -> Table:
-    is_text = [name in text for name in names]
-    numeric = [i for i, t in enumerate(is_text) if not t]
-    strings: dict[str, list[str]] = {name: [] for name in names if name in text}
+    places = {name: i for i, name in enumerate(names) if name in text}
+    numeric = [i for i, name in enumerate(names) if name not in places]
+    strings: dict[str, list[str]] = {name: [] for name in places}
+    block_rows = max(1, BLOCK_CELLS // len(names))
     blocks: list[Array] = []
     block: list[list[float]] = []
     for line, row in lines:
@@ -95,9 +100,9 @@ def _body(
                 f"{path}: line {line} has {len(row)} cells, but the header names {len(names)}."
             )
         for name, values in strings.items():
-            values.append(_name(path, line, name, row[names.index(name)]))
+            values.append(_name(path, line, name, original_cell(row[places[name]])))
         block.append(_numbers(path, line, names, row, numeric))
-        if len(block) == _BLOCK:
+        if len(block) == block_rows:
             blocks.append(np.array(block, dtype).reshape(len(block), len(numeric)))
             block = []
     blocks.append(np.array(block, dtype).reshape(len(block), len(numeric)))
@@ -140,11 +145,11 @@ def number_format(numbers: Array) -> str:
 def write_table(
     path: PathLike, columns: Sequence[str], text: dict[str, Sequence[str]], numbers: Array
 ) -> None:
-    """Write a CSV that :func:`read_table` reads back bit for bit."""
+    """Write a CSV that :func:`read_table` reads back bit for bit, and no spreadsheet runs."""
     pattern = ",".join([number_format(numbers)] * len(columns))
     with Path(path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*text, *columns])
+        writer.writerow([neutral_cell(name) for name in (*text, *columns)])
         for row, values in enumerate(numbers):
             cells = (pattern % tuple(values.tolist())).split(",") if columns else []
-            writer.writerow([*(names[row] for names in text.values()), *cells])
+            writer.writerow([*(neutral_cell(names[row]) for names in text.values()), *cells])

@@ -105,6 +105,7 @@ def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
 def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
     if cell.setting == "gzsl" and not len(data.test_seen):
         raise NotApplicable(f"{cell.dataset} holds out no rows of seen classes, so GZSL has no test.")
+    _refuse_other_spaces(cell, data)
     model = _configured(cell, data)
     X, y = training_input(cell, data)
     reset_peak()
@@ -129,6 +130,18 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
         measured["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
     history = _history(data, model, y, rows)
     return Outcome("done", data.features, seconds, predict_seconds, peak, measured, history)
+
+
+def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:
+    """A method that needs no labelled rows compares rows with class vectors: widths must agree."""
+    if registry.method(cell.method).estimator.needs_labelled_rows:
+        return
+    p, q = data.X.shape[1], data.semantics.vectors.shape[1]
+    if p != q:
+        raise NotApplicable(
+            f"{cell.method} needs features and semantics of one space, and {cell.dataset} has {p} "
+            f"features and {q} attributes."
+        )
 
 
 def _metrics(

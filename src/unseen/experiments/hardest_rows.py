@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unseen.datasets import ZeroShotDataset
+from unseen.image_files import open_image, read_picture_file
 from unseen.reporting.thumbnails import data_address, png_bytes
 from unseen.typing import Array
 
@@ -48,7 +49,7 @@ def _picture(name: str, data: ZeroShotDataset, row: int) -> str | None:
         path = _file(name, data, row)
         if path is None:
             return None
-        with Image.open(path) as opened:
+        with open_image(read_picture_file(path)) as opened:
             image = opened.convert("RGB")
         image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
     return data_address(png_bytes(image), "image/png")

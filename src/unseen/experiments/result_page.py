@@ -145,13 +145,13 @@ def _wrong_rows(hardest: list[dict[str, Any]]) -> str:
     pictures, lines = [], []
     for item in hardest:
         text = (
-            f"<b>{escape(item['true'])}</b> taken for <b>{escape(item['predicted'])}</b>, "
-            f"{100 * item['confidence']:.0f}% sure"
+            f"<b>{escape(str(item['true']))}</b> taken for <b>{escape(str(item['predicted']))}</b>, "
+            f"{100 * float(item['confidence']):.0f}% sure"
         )
         if item["picture"]:
-            pictures.append((item["picture"], f"row {item['row']}: {item['true']}", text))
+            pictures.append((str(item["picture"]), f"row {item['row']}: {item['true']}", text))
         else:
-            lines.append(f"<li>row {item['row']}: {text}</li>")
+            lines.append(f"<li>row {escape(str(item['row']))}: {text}</li>")
     return thumbnail_grid(pictures) + (f"<ul>{''.join(lines)}</ul>" if lines else "")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
+from unseen.files import check_regular
 
 SETTINGS = ("zsl", "gzsl")
 PRIORS = ("default", "uniform", "estimated", "known")
@@ -135,6 +136,7 @@ def read(path: str | Path) -> Specification:
     """
     path = Path(path)
     try:
+        check_regular(path)
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as text: {error}") from None

@@ -7,12 +7,14 @@
 
 from unseen.features.backbones import DEFAULT as DEFAULT_BACKBONE
 from unseen.features.backbones import Backbone, backbone, backbones, register_backbone
+from unseen.features.downloads import allow_downloads
 from unseen.features.extraction import Broken, Extraction, Progress, extract
 from unseen.features.feature_store import FeatureStore
+from unseen.features.image_text_model import ImageTextModel, has_texts, image_text_model
 from unseen.features.separation import Separation, separation
-from unseen.features.text_extraction import EncodedTexts, encode_texts, text_encoder
+from unseen.features.text_extraction import EncodedTexts, StoredEncoder, encode_texts, text_encoder
 from unseen.features.word_files import read_words
-from unseen.features.words import TextEncoder, Words, describe, mix, words
+from unseen.features.words import TextEncoder, Words, describe, mix, readable, words
 
 __all__ = [
     "DEFAULT_BACKBONE",
@@ -21,17 +23,23 @@ __all__ = [
     "EncodedTexts",
     "Extraction",
     "FeatureStore",
+    "ImageTextModel",
     "Progress",
     "Separation",
+    "StoredEncoder",
     "TextEncoder",
     "Words",
+    "allow_downloads",
     "backbone",
     "backbones",
     "describe",
     "encode_texts",
     "extract",
+    "has_texts",
+    "image_text_model",
     "mix",
     "read_words",
+    "readable",
     "register_backbone",
     "separation",
     "text_encoder",

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from unseen.exceptions import DataError
 from unseen.features.backbones import Backbone
 from unseen.features.feature_store import FeatureStore, Vector
-from unseen.features.pictures import MOST_BYTES, open_picture
+from unseen.features.pictures import open_picture
 from unseen.files import need
+from unseen.image_files import read_picture_file
 from unseen.typing import Array
 
 BATCH = 16
@@ -171,12 +172,9 @@ def _read_ahead(
 def _read(path: Path, backbone: Backbone, store: FeatureStore | None) -> _Read:
     """Read, hash and decode one picture. Whatever is wrong with the picture is no exception."""
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            return _Read(fault=f"its {size:,} bytes are more than the limit of {MOST_BYTES:,}")
-        data = path.read_bytes()
-    except OSError as error:
-        return _Read(fault=error.strerror or str(error))
+        data = read_picture_file(path)
+    except (OSError, ValueError) as error:
+        return _Read(fault=getattr(error, "strerror", None) or str(error))
     key = hashlib.blake2b(data, digest_size=20).digest()
     if store is not None:
         known = store.get(backbone.identity, key, backbone.width)

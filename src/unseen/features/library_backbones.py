@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
+from unseen.features.downloads import check_downloads, load_pretrained
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, View
 from unseen.features.torch_backbone import TorchBackbone
-from unseen.files import need, reading
+from unseen.files import need
 
 _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
@@ -16,16 +17,22 @@ _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5:
 def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``hf:NAME_OR_FOLDER``: a vision model of transformers, CLIP's image tower included.
 
-    Weights are read from safetensors only; code from the model's repository is never run.
+    Weights are read from safetensors only; code from the model's repository is never run, and nothing
+    is downloaded unless :func:`unseen.features.allow_downloads` was called.
     """
     name = f"hf:{rest}"
     if not rest:
         raise DataError("hf: needs a name or a folder: hf:facebook/dinov2-small, hf:./my-model.")
     need("torch", name, "hf")
     library = need("transformers", name, "hf")
-    with reading(rest, "a model for transformers"):
-        model = library.AutoModel.from_pretrained(rest, use_safetensors=True)
-        given, _ = library.BaseImageProcessor.get_image_processor_dict(rest)
+    what = "a model for transformers"
+    model = load_pretrained(library.AutoModel.from_pretrained, rest, what, use_safetensors=True)
+    given, _ = load_pretrained(library.BaseImageProcessor.get_image_processor_dict, rest, what)
+    if model.config.model_type == "siglip2":
+        raise DataError(
+            f"{name}: takes patches of pictures of any shape (NaFlex), which are not made here. Use a "
+            "SigLIP 2 of fixed resolution, whose config.json says siglip."
+        )
 
     def forward(tensor: Any) -> Any:
         if hasattr(model, "get_image_features"):
@@ -47,6 +54,7 @@ def _view_of(given: dict[str, Any]) -> View:
     side = _side(crop, shortest) if given.get("do_center_crop", bool(crop)) else shortest
     factor = 1.0 / float(given.get("rescale_factor") or 1 / 255)
     mean, std = given.get("image_mean"), given.get("image_std")
+    stretch = isinstance(size, dict) and "height" in size and "shortest_edge" not in size
     plain = not given.get("do_normalize", True)
     mean = (0.0,) * 3 if plain else tuple(mean or (v / 255 for v in IMAGENET_MEAN))
     std = (1.0,) * 3 if plain else tuple(std or (v / 255 for v in IMAGENET_STD))
@@ -56,6 +64,7 @@ def _view_of(given: dict[str, Any]) -> View:
         _PILLOW.get(int(given.get("resample", 3)), "bicubic"),
         tuple(v * factor for v in mean),
         tuple(v * factor for v in std),
+        stretch,
     )
 
 
@@ -69,6 +78,7 @@ def timm(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``timm:NAME``: a pretrained model of timm, without its classifier."""
     name = f"timm:{rest}"
     library = _need_with_torchvision("timm", "timm", name)
+    check_downloads(name, "timm")
     model = library.create_model(rest, pretrained=True, num_classes=0)
     given = library.data.resolve_model_data_config(model)
     view = View(
@@ -85,6 +95,7 @@ def open_clip(rest: str, weights: Path | None) -> TorchBackbone:
     """Return ``open_clip:NAME/TAG``: the image tower of a model of open_clip."""
     name = f"open_clip:{rest}"
     library = _need_with_torchvision("open_clip", "open_clip_torch", name)
+    check_downloads(name, "open_clip")
     architecture, _, tag = rest.partition("/")
     model = library.create_model(architecture, pretrained=tag or None)
     visual = model.visual

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,25 @@ from unseen.features.pictures import View
 from unseen.files import need, reading
 from unseen.typing import Array
 
+SCALE_SETTING = "scale"
+"""The name in ``PATH.json`` of τ, by which cosines of a model of pictures and texts are multiplied."""
+
 
 class OnnxBackbone:
     """An ONNX file whose first input is a batch of pictures and whose first output has the features.
 
     The input is (n, 3, side, side) or (n, side, side, 3); a map of features is averaged over its
     places. Pixels are scaled as for ImageNet unless ``PATH.json`` says otherwise, with any of
-    ``side``, ``crop``, ``resample``, ``mean`` and ``std`` (see :class:`View`).
+    ``side``, ``crop``, ``resample``, ``mean``, ``std`` and ``stretch`` (see :class:`View`).
+
+    Parameters
+    ----------
+    path : path
+    outputs : sequence of str
+        The first of these outputs that the file has is taken in place of its first one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, outputs: Sequence[str] = ()) -> None:
         self.name = f"onnx:{path}"
         runtime = need("onnxruntime", self.name, "onnx")
         with reading(path):
@@ -42,7 +52,8 @@ class OnnxBackbone:
         self.view = _view(path, declared if isinstance(declared, int) else 224)
         self.side = self.view.side
         self._fixed = shape[0] if isinstance(shape[0], int) else None
-        self.identity = f"onnx | {self.view.text} | {digest}"
+        self.output, suffix = choose_output(self._session, outputs)
+        self.identity = f"onnx | {self.view.text} | {digest}{suffix}"
         self.width = int(self(np.zeros((1, self.side, self.side, 3), np.uint8)).shape[1])
 
     def prepare(self, picture: Any) -> Array:
@@ -67,7 +78,8 @@ class OnnxBackbone:
     def _run(self, pixels: Array) -> npt.NDArray[np.float32]:
         half = self._input.type == "tensor(float16)"
         given = pixels.astype(np.float16) if half else pixels.astype(np.float32)
-        features = np.asarray(self._session.run(None, {self._input.name: given})[0], dtype=np.float32)
+        (output,) = self._session.run([self.output.name], {self._input.name: given})
+        features = np.asarray(output, dtype=np.float32)
         if features.ndim == 4:
             features = features.mean(axis=(2, 3) if self._channels_first else (1, 2))
         elif features.ndim == 3:  # tokens
@@ -93,12 +105,30 @@ def checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _view(path: Path, side: int) -> View:
+def choose_output(session: Any, names: Sequence[str]) -> tuple[Any, str]:
+    """Return the output to read, and what it adds to the identity: "" for the first output."""
+    outputs = session.get_outputs()
+    by_name = {output.name: output for output in outputs}
+    chosen = next((by_name[name] for name in names if name in by_name), outputs[0])
+    return chosen, "" if chosen is outputs[0] else f" | {chosen.name}"
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return what ``PATH.json`` says of an ONNX file; {} if there is none."""
     beside = path.with_name(path.name + ".json")
     if not beside.is_file():
-        return View(side)
-    with reading(beside, "preprocessing"):
+        return {}
+    with reading(beside, "settings"):
         given = json.loads(beside.read_text(encoding="utf-8"))
+        if not isinstance(given, dict):
+            raise ValueError("it must be an object, name: value")
+    return given
+
+
+def _view(path: Path, side: int) -> View:
+    given = read_settings(path)
+    given.pop(SCALE_SETTING, None)
+    with reading(path.with_name(path.name + ".json"), "preprocessing"):
         for name in ("mean", "std"):
             if name in given:
                 given[name] = tuple(float(v) for v in given[name])

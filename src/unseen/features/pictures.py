@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,31 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.files import need
+from unseen.image_files import open_image
 
 Pixels = npt.NDArray[np.uint8]
 
 IMAGENET_MEAN, IMAGENET_STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 """Of 8-bit pixels, red, green and blue."""
 
-MOST_BYTES = 512 * 2**20
-"""A file larger than this is no photograph; it is skipped, not read."""
-
 _RESAMPLE = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 
 
 @dataclass(frozen=True)
 class View:
-    """What a backbone sees of a picture: the middle square, resized, and how pixels are scaled.
+    """What a backbone sees of a picture: the middle, resized to a square, and how pixels are scaled.
 
     Parameters
     ----------
     side : int
         Pixels of the square, each way.
     crop : float
-        The square's share of the shorter side of the picture.
+        The share of the shorter side of the picture that is seen.
     resample : {"bicubic", "bilinear", "nearest", "lanczos", "box", "hamming"}
     mean, std : three numbers
         A pixel p in [0, 255] becomes (p − mean) / std. Done a batch at a time, by the backbone.
+    stretch : bool
+        Whether the share is one of both sides, and the picture is stretched to a square.
     """
 
     side: int = 224
@@ -43,13 +41,14 @@ class View:
     resample: str = "bicubic"
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
+    stretch: bool = False
 
     def __call__(self, picture: Any) -> Pixels:
         """Return the square as an array of shape (side, side, 3)."""
-        width, height = picture.size
-        square = self.crop * min(width, height)
-        left, top = (width - square) / 2, (height - square) / 2
-        box = (left, top, left + square, top + square)
+        sides = picture.size if self.stretch else (min(picture.size),) * 2
+        width, height = (self.crop * side for side in sides)
+        left, top = (picture.size[0] - width) / 2, (picture.size[1] - height) / 2
+        box = (left, top, left + width, top + height)
         small = picture.resize((self.side, self.side), _RESAMPLE[self.resample], box=box)
         return np.array(small, dtype=np.uint8)
 
@@ -57,7 +56,8 @@ class View:
     def text(self) -> str:
         """Everything that changes what is seen, for the identity of a backbone."""
         scale = ",".join(f"{v:.6g}" for v in (*self.mean, *self.std))
-        return f"{self.side}px crop {self.crop:.6g} {self.resample} {scale}"
+        shape = " stretched" if self.stretch else ""
+        return f"{self.side}px crop {self.crop:.6g} {self.resample} {scale}{shape}"
 
 
 def open_picture(data: bytes, side: int) -> Any:
@@ -74,13 +74,11 @@ def open_picture(data: bytes, side: int) -> Any:
     """
     image = need("PIL.Image", "photographs", "images")
     turned = need("PIL.ImageOps", "photographs", "images")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", image.DecompressionBombWarning)
-        with image.open(io.BytesIO(data)) as picture:
-            picture.draft("RGB", (2 * side, 2 * side))
-            if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
-                picture = _on_white(image, picture)
-            return turned.exif_transpose(picture.convert("RGB"))
+    with open_image(data) as picture:
+        picture.draft("RGB", (2 * side, 2 * side))
+        if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+            picture = _on_white(image, picture)
+        return turned.exif_transpose(picture.convert("RGB"))
 
 
 def _on_white(image: Any, picture: Any) -> Any:

@@ -111,6 +111,25 @@ def encode_texts(
     return EncodedTexts(X, len(unknown), len(texts) - len(unknown))
 
 
+class StoredEncoder:
+    """A text encoder that runs in batches and keeps its vectors in a store.
+
+    Parameters
+    ----------
+    encoder : TextEncoder
+    store : FeatureStore, optional
+    """
+
+    def __init__(self, encoder: TextEncoder, store: FeatureStore | None) -> None:
+        self.name, self.identity, self.prompt = encoder.name, encoder.identity, encoder.prompt
+        self.width = encoder.width
+        self._encoder, self._store = encoder, store
+
+    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one vector a text; those in the store are not computed."""
+        return encode_texts(texts, self._encoder, self._store).X
+
+
 def _key(text: str) -> bytes:
     """Return the key of a text in the store; the first byte keeps texts apart from pictures."""
     return b"t" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=19).digest()

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from unseen.exceptions import DataError
+from unseen.features.downloads import load_pretrained
 from unseen.features.minilm import PROMPT, MiniLM
 from unseen.features.onnx_words import OnnxWords
 from unseen.features.torch_backbone import weights_checksum
 from unseen.features.word_files import read_words
-from unseen.files import need, reading
+from unseen.files import need
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
@@ -200,27 +201,47 @@ def _lower(texts: Sequence[str]) -> list[str]:
 
 
 class HuggingFaceWords:
-    """A text model of transformers: CLIP's text tower, or the mean over tokens of any other."""
+    """A text model of transformers: the text half of CLIP or SigLIP; else the mean over tokens.
+
+    Parameters
+    ----------
+    name : str
+        ``hf:NAME_OR_FOLDER``.
+    model : PreTrainedModel, optional
+        The model of that name, if it is loaded already.
+    """
 
     prompt = PROMPT
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, model: Any = None) -> None:
         self.name = name
         rest = name.removeprefix("hf:")
         self._torch = need("torch", name, "hf")
         library = need("transformers", name, "hf")
-        with reading(rest, "a text model for transformers"):
-            self._tokeniser = library.AutoTokenizer.from_pretrained(rest)
-            self._model = library.AutoModel.from_pretrained(rest, use_safetensors=True).eval()
+        what = "a text model for transformers"
+        self._tokeniser = load_pretrained(library.AutoTokenizer.from_pretrained, rest, what)
+        if model is None:
+            model = load_pretrained(
+                library.AutoModel.from_pretrained, rest, what, use_safetensors=True
+            ).eval()
+        self._model = model
+        self._two_halves = hasattr(model, "get_text_features")
+        self._tokens: dict[str, Any] = {"padding": True, "truncation": True, "return_tensors": "pt"}
+        if self._two_halves:
+            places = int(model.config.text_config.max_position_embeddings)
+            self._tokens["max_length"] = min(places, int(self._tokeniser.model_max_length))
+        if self._reads_padding:
+            self._tokens["padding"] = "max_length"
         self.identity = f"{name} | {weights_checksum(self._model)}"
         self.width = int(self(["width"]).shape[1])
 
     def __call__(self, texts: Sequence[str]) -> Array:
         """Return a vector of unit length for each text."""
-        given = self._tokeniser(list(texts), padding=True, truncation=True, return_tensors="pt")
+        given = self._tokeniser(list(texts), **self._tokens)
         with self._torch.inference_mode():
-            if hasattr(self._model, "get_text_features"):
-                vectors: Any = self._model.get_text_features(**given)
+            if self._two_halves:
+                mask = None if self._reads_padding else given["attention_mask"]
+                vectors: Any = self._model.get_text_features(given["input_ids"], attention_mask=mask)
                 vectors = getattr(vectors, "pooler_output", vectors)
             else:
                 hidden = self._model(**given).last_hidden_state
@@ -228,3 +249,8 @@ class HuggingFaceWords:
                 vectors = (hidden * mask).sum(1) / mask.sum(1)
         vectors = vectors.float().numpy()
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+    @property
+    def _reads_padding(self) -> bool:
+        """Whether padding counts: SigLIP has no mask, and its vector is that of the last place."""
+        return str(self._model.config.model_type).startswith("siglip")

@@ -1,7 +1,8 @@
 """From photographs or texts and descriptions of classes to labels.
 
 :func:`prepare` reads and checks, :func:`extract` computes features, and :func:`fit` labels the pool;
-for texts, :func:`prepare_texts` and :func:`extract_texts` take the places of the first two.
+for texts, :func:`prepare_texts` and :func:`extract_texts` take the places of the first two; for
+pictures with a model of pictures and texts, :func:`prepare_with_texts` that of the first.
 """
 
 from unseen.labelling.classes import (
@@ -16,9 +17,17 @@ from unseen.labelling.fitting import Fitted, Task, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
-from unseen.labelling.photo_models import add_classes, load_model, predict, recipe_of, save_model
+from unseen.labelling.photo_models import (
+    add_classes,
+    backbone_to_load,
+    load_model,
+    model_origin,
+    predict,
+    recipe_of,
+    save_model,
+)
 from unseen.labelling.pool_data import PoolData, extract
-from unseen.labelling.preparation import Preparation, prepare
+from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
 from unseen.labelling.text_files import is_text_file, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
@@ -43,6 +52,7 @@ __all__ = [
     "TextPreparation",
     "add_classes",
     "answers_of",
+    "backbone_to_load",
     "embedded_texts",
     "extract",
     "extract_texts",
@@ -53,11 +63,13 @@ __all__ = [
     "load_model",
     "make_table",
     "model_encoder",
+    "model_origin",
     "of_texts",
     "predict",
     "predict_texts",
     "prepare",
     "prepare_texts",
+    "prepare_with_texts",
     "read_classes",
     "read_names",
     "read_texts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +112,7 @@ def from_names(names: Sequence[str], source: str, descriptions: dict[str, str] |
 def _check_names(names: list[str], source: str) -> None:
     if not names:
         raise DataError(f"{source}: names no class.")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DataError(f"{source}: names the class {twice[0]!r} twice. Keep one row for each class.")
 

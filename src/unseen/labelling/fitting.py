@@ -113,6 +113,8 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
             options=("seen", "method"),
         )
     model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
+    if data.scale is not None and "scale" in model.get_params():
+        model.set_params(scale=data.scale)
     X, y = _training_rows(task, method.transductive)
     options: dict[str, Any] = {}
     if method.transductive:

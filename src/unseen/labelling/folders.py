@@ -32,17 +32,26 @@ class Pictures:
         return sorted(set(self.labels))
 
 
-def gather(seen: Path, unlabelled: Path | None = None, held_out: Sequence[str] = ()) -> Pictures:
+def gather(seen: Path | None, unlabelled: Path | None = None, held_out: Sequence[str] = ()) -> Pictures:
     """Find the pictures: ``<seen>/<class>/<picture>``, and any picture in ``unlabelled``.
 
     Parameters
     ----------
-    seen : path
+    seen : path or None
+        None if there are no labelled pictures; then ``unlabelled`` is needed.
     unlabelled : path, optional
         The names of its sub-folders mean nothing. Pictures that lie in ``seen`` are left out.
     held_out : sequence of classes
         Instead of ``unlabelled``: classes of ``seen`` to treat as if nobody had labelled them.
     """
+    if seen is None:
+        if unlabelled is None or held_out:
+            raise DataError(
+                "There are no labelled pictures, so a folder of pictures to label is needed, and no "
+                "class can be held out.",
+                options=("seen", "unlabelled"),
+            )
+        return Pictures([], [], list_all_images(unlabelled), unlabelled)
     labelled = list_images(seen)
     if held_out:
         return _trial(seen, labelled, list(held_out))
@@ -96,7 +105,8 @@ def check_described(labels: Sequence[str], known: Sequence[str], folder: Path, s
 
 def check_candidates(names: Sequence[str], known: Sequence[str], source: str) -> None:
     """Refuse candidates that nothing describes."""
-    strangers = [name for name in names if name not in set(known)]
+    described = set(known)
+    strangers = [name for name in names if name not in described]
     if strangers:
         raise DataError(
             f"{source}: has no row for the class {strangers[0]!r}, which is named as a candidate.",

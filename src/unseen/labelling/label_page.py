@@ -9,6 +9,7 @@ from unseen.exceptions import DataError
 from unseen.features import Separation
 from unseen.features.pictures import open_picture
 from unseen.features.words import readable
+from unseen.image_files import read_picture_file
 from unseen.labelling.labels import UNSURE, Answer, Labels
 from unseen.reporting.html_page import (
     fact_list,
@@ -181,7 +182,7 @@ def class_anchor(name: str) -> str:
 def _thumbnail(path: Path) -> str:
     """Return a small JPEG as a data address, or "" if the picture can no longer be read."""
     try:
-        picture = open_picture(path.read_bytes(), THUMBNAIL_PIXELS)
+        picture = open_picture(read_picture_file(path), THUMBNAIL_PIXELS)
     except DataError:  # Pillow is not installed
         raise
     except Exception:  # it was readable a moment ago; the report is worth having without it

@@ -12,6 +12,7 @@ import numpy as np
 
 from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.typing import Array
 
 Kind = Literal["photographs", "texts"]
@@ -76,22 +77,36 @@ class Labels:
             counts[answer.label] = counts.get(answer.label, 0) + 1
         return counts
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the CSV; those of photographs end with the first answer if there is one."""
+        more = self.kind == "photographs" and any(a.start for a in self.answers)
+        return (*COLUMNS[self.kind], *["start"] * more)
+
     def write(self, path: Path) -> None:
-        """Write a CSV with the columns of ``COLUMNS``."""
+        """Write a CSV with these ``columns``.
+
+        A name that a spreadsheet would run as a formula has an apostrophe in front; the readers of this
+        library take it off again.
+        """
         with (
             atomic_file(path) as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS[self.kind])
-            writer.writerows(self._cells(answer) for answer in self.answers)
+            columns = self.columns
+            writer.writerow(columns)
+            for answer in self.answers:
+                cells = self._cells(answer)[: len(columns)]
+                writer.writerow([neutral_cell(str(cell)) for cell in cells])
 
     def _cells(self, a: Answer) -> list[object]:
         confidence = f"{a.confidence:.4f}"
         if self.kind == "texts":
             unsure = "yes" if a.unsure else "no"
             return [a.item, a.text, a.label, confidence, unsure, a.runner_up, a.start]
-        return [a.item, a.label, confidence, a.runner_up, "" if a.round is None else a.round]
+        round_number = "" if a.round is None else a.round
+        return [a.item, a.label, confidence, a.runner_up, round_number, a.start]
 
 
 def answers_of(

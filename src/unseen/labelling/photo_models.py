@@ -18,6 +18,9 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
 
+BUILT_IN_ENCODERS = ("minilm",)
+"""Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
+hub, is loaded only if the user names it."""
 ORIGIN = "origin_"
 """The attribute of a model that says how its features and class vectors were made."""
 
@@ -33,8 +36,13 @@ def save_model(path: Path, fitted: Fitted) -> None:
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
+    return model, model_origin(model)
+
+
+def model_origin(model: Any) -> dict[str, Any]:
+    """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
-    return model, origin if isinstance(origin, dict) else {}
+    return origin if isinstance(origin, dict) else {}
 
 
 def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:
@@ -84,11 +92,43 @@ def set_candidates(model: Any, asked: str) -> None:
         model.set_params(candidates=read_names(asked))
 
 
-def recipe_of(model: Any, origin: dict[str, Any], path: Path) -> Recipe:
-    """Return how the model's class vectors were made."""
+def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str:
+    """Return the backbone that a user names, or the one of the model, if it is safe to load that.
+
+    A model file must not choose which file, folder or address is opened: a name with a part after a
+    colon, as hf:NAME, is taken from the user only.
+    """
+    name = named or str(origin.get("backbone", ""))
+    if not name:
+        raise DataError(
+            f"{path}: does not say which backbone its features come from. To take photographs, name "
+            "it, as efficientnet-lite0.",
+            options=("backbone",),
+        )
+    if not named and ":" in name:
+        raise DataError(
+            f"{path}: was fitted on features of {name!r}, which is not loaded because a file names it. "
+            "If you trust it, name it yourself.",
+            options=("backbone",),
+        )
+    return name
+
+
+def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -> Recipe:
+    """Return how the model's class vectors were made.
+
+    ``words`` is the encoder that the user names; needed where the model's is not built in.
+    """
     if origin:
+        encoder = origin["words"]
+        if encoder and encoder not in BUILT_IN_ENCODERS and not words:
+            raise DataError(
+                f"{path}: its class vectors were made by {encoder!r}, which is not loaded because a "
+                "file names it. If you trust it, name it yourself.",
+                options=("words",),
+            )
         return Recipe(
-            origin["words"],
+            words if encoder and words else encoder,
             float(origin["weight"]),
             tuple(origin["attributes"]),
             str(origin.get("prompt", "")),

@@ -52,6 +52,8 @@ class PoolData:
     """The texts of the pool, in its order; None for pictures. [] if only their vectors are known."""
     text_rows: list[int] = field(default_factory=list)
     """The row of each text in its file, from 0."""
+    scale: float | None = None
+    """τ of the model that gave rows and classes their vectors; None if it is not known."""
 
     @property
     def items(self) -> list[str]:
@@ -83,12 +85,12 @@ def extract(
     pool_paths = [path for path in extraction.paths if path not in label_of]
     _check_enough(extraction, labels, pool_paths, pictures)
     is_seen = np.array([path in label_of for path in extraction.paths], dtype=bool)
+    source = f"{pictures.seen[0].parent.parent.name} → " if pictures.seen else ""
     return PoolData(
-        f"{pictures.seen[0].parent.parent.name} → "
-        f"{'held-out classes' if truth_of else pictures.root.name}",
+        source + ("held-out classes" if truth_of else pictures.root.name),
         backbone.name,
         extraction.X[is_seen],
-        np.array(labels),
+        np.array(labels, dtype=None if labels else object),
         extraction.X[~is_seen],
         pool_paths,
         pictures.root,
@@ -100,6 +102,7 @@ def extract(
         origin_of(backbone, preparation.recipe),
         extraction.computed,
         extraction.reused,
+        scale=preparation.scale,
     )
 
 
@@ -111,6 +114,7 @@ def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
         "words": recipe.words,
         "weight": recipe.weight,
         "attributes": list(recipe.attributes),
+        "prompt": recipe.prompt,
     }
 
 

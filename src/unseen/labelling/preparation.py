@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unseen.exceptions import DataError
-from unseen.features import Separation, separation
+from unseen.features import (
+    FeatureStore,
+    ImageTextModel,
+    Separation,
+    StoredEncoder,
+    describe,
+    readable,
+    separation,
+)
 from unseen.labelling.classes import (
     DEFAULT_WEIGHT,
     Given,
@@ -16,7 +25,11 @@ from unseen.labelling.classes import (
     read_classes,
 )
 from unseen.labelling.folders import Pictures, check_described, choose_candidates, gather, read_names
+from unseen.labelling.text_files import read_class_texts
 from unseen.semantics import ClassTable
+
+PICTURE_PROMPT = "a photo of a {}"
+"""The text of a class that has none, for a model of pictures and texts; {} stands for the name."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,8 @@ class Preparation:
     candidates: list[str]
     separation: Separation
     notes: list[str]
+    scale: float | None = None
+    """τ of the model that gives both pictures and class texts their vectors; None if two do."""
 
 
 def prepare(
@@ -61,6 +76,69 @@ def prepare(
     candidates : str
         See :func:`~unseen.labelling.folders.choose_candidates`.
     """
+    pictures, given, names = _read(seen, unlabelled, held_out, classes, candidates, read_classes)
+    table, recipe, notes = make_table(given, words, weight)
+    separated = separation(table, names, pictures.seen_classes)
+    return Preparation(pictures, table, recipe, names, separated, notes)
+
+
+def prepare_with_texts(
+    model: ImageTextModel,
+    store: FeatureStore | None = None,
+    *,
+    seen: Path | None = None,
+    unlabelled: Path | None = None,
+    held_out: str = "",
+    classes: Path | None = None,
+    prompt: str = "",
+    candidates: str = "",
+) -> Preparation:
+    """Read folders and texts of the classes, which have vectors of the model that sees the pictures.
+
+    No labelled picture is needed.
+
+    Parameters
+    ----------
+    model : ImageTextModel
+        See :func:`unseen.features.image_text_model`.
+    store : FeatureStore, optional
+        Vectors of texts that it knows are not computed.
+    seen, unlabelled, held_out, candidates : optional
+        See :func:`prepare`.
+    classes : path, optional
+        See :func:`~unseen.labelling.text_files.read_class_texts`. In a text, {} stands for the name of
+        the class.
+    prompt : str
+        The text of a class that has none of its own; "a photo of a {}" by default.
+    """
+    pictures, given, names = _read(
+        seen, unlabelled, held_out, classes, candidates, lambda path: read_class_texts(path)[0]
+    )
+    recipe = Recipe(model.texts.name, prompt=prompt or PICTURE_PROMPT)
+    encoder = StoredEncoder(model.texts, store)
+    table = describe(given.names, encoder, _filled(given).descriptions, recipe.prompt)
+    separated = separation(table, names, pictures.seen_classes)
+    return Preparation(pictures, table, recipe, names, separated, list(model.notes), scale=model.scale)
+
+
+def _filled(given: Given) -> Given:
+    """Return the classes with their names in place of {} in their texts."""
+    texts = {
+        name: [text.replace("{}", readable(name)) for text in ([own] if isinstance(own, str) else own)]
+        for name, own in given.descriptions.items()
+    }
+    return replace(given, descriptions=texts)
+
+
+def _read(
+    seen: Path | None,
+    unlabelled: Path | None,
+    held_out: str,
+    classes: Path | None,
+    candidates: str,
+    read: Callable[[Path], Given],
+) -> tuple[Pictures, Given, list[str]]:
+    """Return pictures, classes and candidates that fit each other; ``read`` reads the classes."""
     if held_out and unlabelled is not None:
         raise DataError(
             "Give a folder to label or classes to hold out, not both: a trial labels the pictures of "
@@ -68,12 +146,10 @@ def prepare(
             options=("unlabelled", "held_out"),
         )
     pictures = gather(seen, unlabelled, read_names(held_out) if held_out else ())
-    given = _known_by_name(pictures, candidates) if classes is None else read_classes(classes)
-    check_described([*pictures.labels, *pictures.truth], given.names, seen, given.source)
-    names = choose_candidates(candidates, given.names, pictures, given.source)
-    table, recipe, notes = make_table(given, words, weight)
-    separated = separation(table, names, pictures.seen_classes)
-    return Preparation(pictures, table, recipe, names, separated, notes)
+    given = _known_by_name(pictures, candidates) if classes is None else read(classes)
+    if seen is not None:
+        check_described([*pictures.labels, *pictures.truth], given.names, seen, given.source)
+    return pictures, given, choose_candidates(candidates, given.names, pictures, given.source)
 
 
 def _known_by_name(pictures: Pictures, candidates: str) -> Given:

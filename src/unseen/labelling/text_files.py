@@ -16,7 +16,11 @@ from unseen.exceptions import DataError
 from unseen.features import Broken
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.labelling.classes import Given, from_names
+from unseen.parquet_budget import check_texts
+from unseen.spreadsheet_cells import original_cell
 
+LONGEST_LINE = 2**24
+"""Letters of a line."""
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 NAME_COLUMNS = ("class", "name", "label")
 """Columns that may name the class, the first that is there."""
@@ -157,9 +161,11 @@ def _records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
 
 
 def _bounded(path: Path, file: IO[str]) -> Iterator[str]:
-    """Yield lines; refuse a compressed file that expands beyond the limit."""
+    """Yield lines; refuse a compressed file that expands beyond the limit, also in one line."""
     letters = 0
-    for line in file:
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise DataError(f"{path}: has a line of more than {LONGEST_LINE:,} letters. Is it text?")
         letters += len(line)
         if letters > DEFAULT_MAX_BYTES:
             check_size(path, "the file", letters)
@@ -182,7 +188,7 @@ def _table_records(
                 f"{path}: line {reader.line_num} has {len(cells)} cells, but the header names "
                 f"{len(header)}. Put quotes around a text that holds the separator."
             )
-        yield reader.line_num, dict(zip(header, cells, strict=True))
+        yield reader.line_num, dict(zip(header, map(original_cell, cells), strict=True))
 
 
 def _json_records(path: Path, lines: Iterator[str], columns: Sequence[str]) -> Iterator[Record]:
@@ -206,11 +212,12 @@ def _json_records(path: Path, lines: Iterator[str], columns: Sequence[str]) -> I
 
 
 def _parquet_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
-    file = open_parquet(path)
+    file = open_parquet(path, columns)
     names = [str(name) for name in file.schema_arrow.names]
     _check_columns(path, 1, names, columns)
-    row = 0
+    row, budget = 0, DEFAULT_MAX_BYTES
     for batch in file.iter_batches(columns=list(columns) or names):
+        budget -= sum(check_texts(path, column, budget) for column in batch.columns)
         for record in batch.to_pylist():
             row += 1
             yield row, record

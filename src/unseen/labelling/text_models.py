@@ -18,12 +18,8 @@ from unseen.features import (
     text_encoder,
 )
 from unseen.labelling.labels import Labels, answers_of
-from unseen.labelling.photo_models import load_model, set_candidates
+from unseen.labelling.photo_models import BUILT_IN_ENCODERS, load_model, set_candidates
 from unseen.labelling.text_files import read_texts
-
-BUILT_IN_ENCODERS = ("minilm",)
-"""Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
-hub, is loaded only if the user names it."""
 
 
 def of_texts(path: Path) -> bool:

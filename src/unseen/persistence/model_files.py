@@ -72,7 +72,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> again.set_params(candidates="all").predict([[0.8, 0.9]])
     array(['fox'], dtype='<U3')
     """
-    from unseen.files import atomic_file  # here: `import unseen` stays quick
+    from unseen.files import file_lock  # here: `import unseen` stays quick
 
     if not isinstance(model, ZeroShotClassifier | Pipeline):
         raise ModelFileError(
@@ -82,6 +82,44 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     data = to_bytes(model)
     if Path(path).is_dir():
         raise ModelFileError(f"{path}: is a folder. Name a file in it.")
+    with file_lock(path):
+        _write(data, path)
+
+
+@contextmanager
+def changing(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Give the model of a file, to be changed in the block; then write it to the same file.
+
+    From reading to writing no other process can write the file, so that what two processes add to one
+    model is all kept. Nothing is written if the block raises.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unseen import ESZSL, load
+    >>> model = ESZSL({"cat": [1, 0], "dog": [0, 1]}).fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.safetensors")
+    ...     with changing(f"{folder}/model.safetensors") as known:
+    ...         _ = known.set_params(candidates="all")
+    ...     load(f"{folder}/model.safetensors").candidates
+    'all'
+    """
+    from unseen.files import file_lock
+
+    with model_file(path):
+        if not Path(path).exists():
+            raise FileNotFoundError
+    with file_lock(path):
+        model = load(path)
+        yield model
+        _write(to_bytes(model), path)
+
+
+def _write(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Replace a model file; the caller holds its lock."""
+    from unseen.files import atomic_file
+
     with atomic_file(path) as temporary:
         temporary.write_bytes(data)
 

@@ -103,7 +103,7 @@ def _curves(axes: Any, figure: Figure) -> None:
             line.y,
             yerr=spread,
             color=colour,
-            label=line.label,
+            label=_literal(line.label),
             linestyle="--" if line.dashed or line.fast_form_of else "-",
             marker=None if line.dashed else MARKERS[turn % len(MARKERS)],
             markersize=4,
@@ -126,7 +126,9 @@ def _bars(axes: Any, figure: Figure) -> None:
     for i, line in enumerate(figure.lines):
         place = [names.index(x) - 0.4 + (i + 0.5) * width for x in line.x]
         spread = line.deviation if any(line.deviation) else None
-        axes.bar(place, line.y, width, yerr=spread, color=COLOURS[i], label=line.label, ecolor=INK)
+        axes.bar(
+            place, line.y, width, yerr=spread, color=COLOURS[i], label=_literal(line.label), ecolor=INK
+        )
         if len(names) <= 6:
             for x, y in zip(place, line.y, strict=True):
                 axes.annotate(
@@ -134,7 +136,7 @@ def _bars(axes: Any, figure: Figure) -> None:
                 )
     size = 5.5 if many else 10
     long = max(len(part) for n in names for part in str(n).split("@")) * len(names) > 84
-    tick_labels = [str(n).replace("@", "\n@") for n in names] if not many else names
+    tick_labels = [_literal(n) if many else _literal(n).replace("@", "\n@") for n in names]
     axes.set_xticks(range(len(names)), tick_labels, rotation=90 if long else 0, size=size)
     axes.set_xlim(-0.6, len(names) - 0.4)
     _frame(axes, figure)
@@ -142,7 +144,7 @@ def _bars(axes: Any, figure: Figure) -> None:
 
 def _matrix(axes: Any, figure: Figure) -> None:
     values = np.array([line.y for line in figure.lines])
-    names = [line.label for line in figure.lines]
+    names = [_literal(line.label) for line in figure.lines]
     image = axes.imshow(values, cmap="viridis", vmin=0, vmax=100)
     size = 9 if len(names) <= MANY_CLASSES else 4.5
     axes.set_xticks(range(len(names)), names, rotation=90, size=size)
@@ -156,6 +158,11 @@ def _matrix(axes: Any, figure: Figure) -> None:
                 if value >= 0.5:
                     ink = "white" if value < 60 else "black"
                     axes.text(j, i, f"{value:.0f}", ha="center", va="center", size=8, color=ink)
+
+
+def _literal(name: object) -> str:
+    """Return a name that matplotlib does not take for a formula."""
+    return str(name).replace("$", r"\$")
 
 
 def _frame(axes: Any, figure: Figure) -> None:
@@ -183,13 +190,13 @@ def _adopted(svg: str, figure: Figure) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
     head, rest = svg.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
-    title = figure.title.replace("&", "&amp;").replace("<", "&lt;")
+    title = escape(figure.title)
     return f'{head} role="img" aria-label="{title}"><title>{title}</title>{rest}'
 
 
 def figure_html(figure: Figure) -> str:
     """Return a figure with its drawing inside and its caption."""
     return (
-        f'<h3 id="{figure.name}">{escape(figure.title)}</h3>\n<figure>{draw(figure)}'
+        f'<h3 id="{escape(figure.name)}">{escape(figure.title)}</h3>\n<figure>{draw(figure)}'
         f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
     )

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from unseen.reporting.value_table import Table, Value
+from unseen.spreadsheet_cells import neutral_cell
 
 _ESCAPES = {"\\": r"\textbackslash{}", **{c: f"\\{c}" for c in "&%$#_{}"}, "~": r"\textasciitilde{}"}
 _SYMBOLS = {
@@ -20,10 +21,10 @@ def to_csv(table: Table) -> str:
     """Return the shown texts and, in columns of their own, the numbers and the rows behind them."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*(c.strip() for c in table.columns), "rows"])
+    writer.writerow([*(neutral_cell(c.strip()) for c in table.columns), "rows"])
     for row in table.rows:
         keys = dict.fromkeys(key for value in row for key in value.keys)
-        writer.writerow([*(_plain(value) for value in row), " ".join(keys)])
+        writer.writerow([*(_cell(value) for value in row), neutral_cell(" ".join(keys))])
     return stream.getvalue()
 
 
@@ -55,6 +56,11 @@ def to_latex(table: Table) -> str:
 
 def _plain(value: Value) -> str:
     return f"{value.text} {value.note}".strip()
+
+
+def _cell(value: Value) -> str:
+    """Return the shown text; a number may begin with a sign, a name that does is neutralised."""
+    return _plain(value) if value.number is not None else neutral_cell(_plain(value))
 
 
 def _entry(value: Value) -> Any:

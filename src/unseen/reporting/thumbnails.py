@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import textwrap
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 JPEG_QUALITY = 80
+_EMBEDDED = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/]*=*")
 CARD_LINES, CARD_LETTERS = 4, 34
 """Lines of a text card, and letters of a line."""
 
@@ -57,9 +59,14 @@ def data_address(data: bytes, kind: str) -> str:
 
 
 def thumbnail_grid(pictures: Iterable[tuple[str, str, str]]) -> str:
-    """Return pictures side by side: (address, text instead of the picture, HTML below it)."""
+    """Return pictures side by side: (address, text instead of the picture, HTML below it).
+
+    An address that does not hold the picture itself is left out: it would be fetched from elsewhere.
+    """
     tiles = "".join(
         f'<div><img src="{address}" alt="{escape(alt)}">{caption}</div>'
+        if _EMBEDDED.fullmatch(address)
+        else f"<div>{caption}</div>"
         for address, alt, caption in pictures
     )
     return f'<div class="thumbs">{tiles}</div>' if tiles else ""

@@ -53,7 +53,7 @@ def table_html(table: Table) -> str:
     box = "scroll" + " long" * (len(table.rows) > LONG_TABLE_ROWS)
     box += " wide" * (len(table.columns) > WIDE_TABLE_COLUMNS)
     return (
-        f'<h3 id="{table.name}">{escape(table.title)}</h3>\n'
+        f'<h3 id="{escape(table.name)}">{escape(table.title)}</h3>\n'
         + table_box(heads, lines, "sortable", box)
         + f'\n<ul class="notes">{notes}</ul>'
     )
@@ -84,11 +84,12 @@ def _cell(value: Value, numeric: bool) -> str:
     kinds += ["words"] * (is_breakable and not is_long) + ["sentence"] * is_long
     attributes = f' class="{" ".join(kinds)}"' if kinds else ""
     if value.number is not None:
-        attributes += f' data-value="{value.number!r}"'
+        attributes += f' data-value="{escape(repr(value.number))}"'
     if value.keys:
         many = f"{len(value.keys)} row{'s' * (len(value.keys) > 1)}"
-        attributes += f' data-keys="{" ".join(value.keys)}" data-source="{escape(value.source)}"'
-        attributes += f' title="{escape(value.source)} of {many}: {" ".join(value.keys)}"'
+        keys = escape(" ".join(value.keys))
+        attributes += f' data-keys="{keys}" data-source="{escape(value.source)}"'
+        attributes += f' title="{escape(value.source)} of {many}: {keys}"'
     note = f" {escape(value.note)}" if value.note else ""
     text = _breakable(value.text) if is_breakable else escape(value.text)
     return f"<td{attributes}>{text}{note}</td>"

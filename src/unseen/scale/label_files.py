@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from unseen.files import atomic_file
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.typing import Array
 
 TOGETHER = 64
@@ -34,12 +36,17 @@ def write_labels(path: str | os.PathLike[str], labels: Any) -> dict[str, int]:
                 _count(counts, part)
             out.flush()
         else:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write("label\n")
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(["label"])
                 for _, part in _parts(labels):
-                    file.writelines(f"{label}\n" for label in part.tolist())
+                    writer.writerows([_cell(label)] for label in part.tolist())
                     _count(counts, part)
     return dict(sorted(counts.items()))
+
+
+def _cell(label: Any) -> str:
+    return neutral_cell(label) if isinstance(label, str) else str(label)
 
 
 def _parts(labels: Any) -> Iterator[tuple[int, Array]]:

@@ -14,6 +14,8 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need, read_npy, reading
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
+from unseen.scale.zarr_metadata import check_chunk_files, checked_format
 from unseen.typing import Array
 
 BESIDE = 1024
@@ -58,22 +60,26 @@ def _read_npy(path: Path, size: int, number: int) -> Array:
 
 def zarr_source(path: Path, most: int) -> Source:
     """Return a Zarr array, several of its chunks at a time where they are small."""
-    values = _zarr_array(path)
+    values = _zarr_array(path, most)
     _check(path, values.shape, values.dtype)
     chunk = (getattr(values, "shards", None) or values.chunks)[0]
     sizes = chunk_sizes(values.shape, values.dtype.itemsize, chunk, most)
-    return Source(partial(_read_zarr, path, sizes[0]), sizes, tuple(values.shape[1:]), values.dtype)
+    return Source(
+        partial(_read_zarr, path, most, sizes[0]), sizes, tuple(values.shape[1:]), values.dtype
+    )
 
 
-def _zarr_array(path: Path) -> Any:
+def _zarr_array(path: Path, most: int) -> Any:
     zarr = need("zarr", path, "scale")
+    version = checked_format(path, most)  # before the library decodes anything
     with reading(path):
-        return zarr.open_array(str(path), mode="r")
+        return zarr.open_array(str(path), mode="r", zarr_format=version)
 
 
-def _read_zarr(path: Path, size: int, number: int) -> Array:
+def _read_zarr(path: Path, most: int, size: int, number: int) -> Array:
     with reading(path, f"chunk {number}"):
-        values = _zarr_array(path)
+        values = _zarr_array(path, most)
+        check_chunk_files(path, values, number * size, size)
         file = _plain_file(values, size, number)
         if file is None:
             return np.asarray(values[number * size : (number + 1) * size])
@@ -117,7 +123,10 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
             if schema is not None and not schema.equals(file.schema_arrow):
                 raise DataError(f"{path}: has other columns than {paths[0]}. Write all files alike.")
             schema = file.schema_arrow
-            counts = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+            row_groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
+            for number, row_group in enumerate(row_groups):
+                check_decoded(path, f"row group {number}", decoded_bytes(row_group))
+            counts = [row_group.num_rows for row_group in row_groups]
         groups += [(path, g) for g, n in enumerate(counts) if n]
         sizes += [n for n in counts if n]
     if not sizes:
@@ -140,11 +149,13 @@ def _read_group(
     path, group = groups[number]
     parquet = need("pyarrow.parquet", path, "scale")
     with reading(path, f"row group {group}"):
-        table = parquet.ParquetFile(path, memory_map=False).read_row_group(
-            group, columns=list(columns), use_threads=False
-        )
+        file = parquet.ParquetFile(path, memory_map=False)
+        if alone and "string" in str(file.schema_arrow.field(columns[0]).type):
+            file = parquet.ParquetFile(path, memory_map=False, read_dictionary=list(columns))
+        table = file.read_row_group(group, columns=list(columns), use_threads=False)
         values = [table.column(name) for name in columns]
         if alone:
+            check_texts(path, values[0])
             return _labels(values[0])
         for name, column in zip(columns, values, strict=True):
             if column.null_count:

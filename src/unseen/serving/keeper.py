@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from unseen.exceptions import DataError, NonFiniteScores
-from unseen.files import atomic_file
 from unseen.labelling.classes import Given, Recipe
-from unseen.labelling.photo_models import add_classes, load_model, recipe_of
-from unseen.labelling.text_models import BUILT_IN_ENCODERS
-from unseen.persistence.model_files import to_bytes
+from unseen.labelling.photo_models import add_classes, load_model, model_origin, recipe_of
+from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
 from unseen.typing import Array
@@ -43,20 +41,25 @@ class Keeper:
 
     The model in memory is never changed: a class is added to a fresh copy from the file, the copy is
     written beside the file and on the disk before it takes the file's place, and only then answers come
-    from it. So a process that is killed at any moment leaves the old file or the new one; a class
-    whose addition was confirmed is in the file; and a class that another process has added to the
-    file meanwhile is kept.
+    from it. So a process that is killed at any moment leaves the old file or the new one, and a class
+    whose addition was confirmed is in the file. Other processes wait meanwhile: what they have added is
+    read before, and what they add is added to this.
 
     Parameters
     ----------
     path : path
         A model file.
     most_classes : int
+    words : str
+        The encoder of descriptions, if it is not a built-in one: a model file cannot choose it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], most_classes: int = 100_000) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], most_classes: int = 100_000, words: str = ""
+    ) -> None:
         self.path = Path(path)
         self._most = most_classes
+        self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
         self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
@@ -103,31 +106,25 @@ class Keeper:
     def add(self, new: NewClass) -> None:
         """Make the model know one more class, in its file and in memory; one at a time."""
         with self._writing:
-            model, origin = load_model(self.path)
-            _check(new, model, self.path, self._most)
-            if new.vector is not None:
-                columns = [str(i) for i in range(len(new.vector))]
-                recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
-            elif new.attributes is not None:
-                recipe = recipe_of(model, origin, self.path)
-                given = _given(new, list(new.attributes), list(new.attributes.values()))
-            else:
-                recipe = recipe_of(model, origin, self.path)
-                if origin.get("texts") and recipe.words not in BUILT_IN_ENCODERS:
-                    raise DataError(
-                        f"The encoder {recipe.words!r} is not loaded because a model file names it. "
-                        "Give the class by its 'vector'."
-                    )
-                descriptions = {str(new.name): new.description} if new.description else {}
-                given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
-            add_classes(model, recipe, given, self.path)
-            classes = model.classes_.tolist()
-            model.predict_proba(np.zeros((1, self.features)))  # before the file changes
-            with atomic_file(self.path) as temporary, temporary.open("wb") as file:
-                file.write(to_bytes(model))
-                file.flush()
-                os.fsync(file.fileno())
+            with changing(self.path) as model:
+                self._enlarge(model, new)
+                classes = model.classes_.tolist()
+                model.predict_proba(np.zeros((1, self.features)))  # before the file changes
             self._now = model, classes
+
+    def _enlarge(self, model: Any, new: NewClass) -> None:
+        _check(new, model, self.path, self._most)
+        if new.vector is not None:
+            columns = [str(i) for i in range(len(new.vector))]
+            recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
+        elif new.attributes is not None:
+            recipe = recipe_of(model, model_origin(model), self.path, self._words)
+            given = _given(new, list(new.attributes), list(new.attributes.values()))
+        else:
+            recipe = recipe_of(model, model_origin(model), self.path, self._words)
+            descriptions = {str(new.name): new.description} if new.description else {}
+            given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
+        add_classes(model, recipe, given, self.path)
 
 
 def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:

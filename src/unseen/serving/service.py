@@ -15,7 +15,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from pydantic import TypeAdapter
 from starlette.routing import Route
 
-from unseen.exceptions import DataError
+from unseen.exceptions import DataError, FileBusyError
 from unseen.serving.batching import Answered, Batcher
 from unseen.serving.gate import Gate
 from unseen.serving.keeper import Keeper, KnownClass, NewClass
@@ -212,6 +212,8 @@ class Service:
             await asyncio.to_thread(self.keeper.add, new)
         except KnownClass as error:
             raise HTTPException(409, str(error)) from None
+        except FileBusyError:
+            raise HTTPException(503, "Another process is writing the model file. Try again.") from None
         except ValueError as error:  # DataError is one
             refuse(str(error))
         except OSError as error:

@@ -25,7 +25,7 @@ class Vision:
     columns : int
         How many features it was fitted on.
     name : str
-        Another backbone than the one that the model names, or "".
+        The backbone that the user names, or "" for the one that the model names, if it is built in.
     weights : path, optional
     """
 
@@ -38,16 +38,9 @@ class Vision:
         weights: Path | None = None,
     ) -> None:
         from unseen import features
-        from unseen.labelling.photo_models import check_backbone
+        from unseen.labelling.photo_models import backbone_to_load, check_backbone
 
-        name = name or str(origin.get("backbone", ""))
-        if not name:
-            raise DataError(
-                f"{path}: does not say which backbone its features come from. To take photographs, "
-                "name it, as efficientnet-lite0.",
-                options=("backbone",),
-            )
-        self.backbone = features.backbone(name, weights)
+        self.backbone = features.backbone(backbone_to_load(path, origin, name), weights)
         check_backbone(path, origin, self.backbone, columns)
         self._thread = ThreadPoolExecutor(1, "vision")
 

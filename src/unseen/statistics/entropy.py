@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, sparse
 
-from unseen.typing import Array
+from unseen.typing import Array, Codes
 
 KEPT_CLASSES = 32
 """Classes of a row whose soft labels are kept."""
@@ -46,3 +46,21 @@ def soft_labels(S: Array) -> sparse.csr_matrix:
     values /= values.sum(axis=1, keepdims=True)
     starts = np.arange(0, rows * count + 1, count)
     return sparse.csr_matrix((values.ravel(), places.ravel(), starts), shape=S.shape)
+
+
+def moved_mass(labels: sparse.csr_matrix, before: sparse.csr_matrix) -> float:
+    """Return half the sum of |new − old| over soft labels of the same rows."""
+    values = labels.data.reshape(labels.shape[0], -1)
+    places = labels.indices.reshape(values.shape)
+    old = np.take_along_axis(before.toarray(), places, axis=1)
+    left_out = float(before.data.sum()) - float(old.sum())
+    return (float(np.abs(values - old).sum()) + left_out) / 2
+
+
+def largest(labels: sparse.csr_matrix) -> tuple[Codes, Array]:
+    """Return the class with the largest soft label of each row, and that label."""
+    values = labels.data.reshape(labels.shape[0], -1)
+    best = values.argmax(axis=1)[:, None]
+    places = labels.indices.reshape(values.shape)
+    codes = np.take_along_axis(places, best, axis=1).ravel().astype(np.intp)
+    return codes, np.take_along_axis(values, best, axis=1).ravel()

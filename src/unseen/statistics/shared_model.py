@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -42,15 +42,14 @@ class Sums:
     rows: float
 
     @classmethod
-    def of(cls, X: Array, labels: sparse.csr_matrix, moments: Array | None = None) -> Sums:
+    def of(cls, roots: Array, labels: sparse.csr_matrix, moments: Array | None = None) -> Sums:
         """Take the sums of rows with soft labels; XᵀX need not be taken again where it is known."""
-        p = X.shape[1]
+        p = roots.shape[1]
         sums, products = np.zeros((labels.shape[1], p)), np.zeros((p, p))
-        for rows in blocks(len(X)):
-            R = scaled(X[rows], "root")
-            sums += labels[rows].T @ R
+        for rows in blocks(len(roots)):
+            sums += labels[rows].T @ roots[rows]
             if moments is None:
-                products += R.T @ R
+                products += roots[rows].T @ roots[rows]
         mass = np.asarray(labels.sum(axis=0), dtype=float).ravel()
         return cls(mass, sums, products if moments is None else moments, float(labels.sum()))
 
@@ -117,24 +116,39 @@ class SharedModel:
         """Return where texts say that classes lie."""
         return np.asarray(self.center + self.slope * scaled(vectors, "root"))
 
-    def gaussian_scores(self, X: Array, means: Array) -> Array:
-        """Return S = z·m − ½‖m‖² in whitened space."""
-        turned = means @ self.whitening
-        weights = (self.whitening @ turned.T).astype(X.dtype)
-        lengths = 0.5 * np.einsum("ij,ij->i", turned, turned)
-        return np.asarray(scaled(X, "root") @ weights - lengths.astype(X.dtype))
+    def gaussian_scores(self, roots: Array, means: Array) -> Array:
+        """Return S = z·m − ½‖m‖² in whitened space, for the signed roots of rows at unit length."""
+        weights, lengths = self._gaussian_weights(means)
+        return np.asarray(roots @ weights.astype(roots.dtype) - lengths.astype(roots.dtype))
 
-    def scores(
-        self, X: Array, vectors: Array, means: Array, said: sparse.csr_matrix | None = None
-    ) -> Array:
-        """Return the scores of rows before class shares count; ``said`` is what neighbours say."""
-        number = X.dtype.type
-        A = self.gaussian_scores(X, means)
-        A *= number(self.gaussian_weight)
-        A += cosines(X, vectors) * number(self.scale * TEXT_TIE / (TEXT_TIE + self.tie))
+    def _gaussian_weights(self, means: Array) -> tuple[Array, Array]:
+        turned = means @ self.whitening
+        return self.whitening @ turned.T, 0.5 * np.einsum("ij,ij->i", turned, turned)
+
+    def scorer(self, vectors: Array, means: Array, dtype: Any) -> RowScorer:
+        """Return what scores rows by these classes before class shares count."""
+        weights, lengths = self._gaussian_weights(means)
+        texts = scaled(vectors, "unit").T * (self.scale * TEXT_TIE / (TEXT_TIE + self.tie))
+        both = np.vstack([weights * self.gaussian_weight, texts]) * self.sharpness
+        offsets = -lengths * (self.gaussian_weight * self.sharpness)
+        return RowScorer(both.astype(dtype), offsets.astype(dtype), self.sharpness)
+
+
+class RowScorer(NamedTuple):
+    """f·(g·S + u·τ·cos + what neighbours say), in one product."""
+
+    weights: Array
+    """(2p, classes), for the signed roots of a row and for the row, both at unit length."""
+    offsets: Array
+    sharpness: float
+
+    def __call__(self, X: Array, roots: Array, said: sparse.csr_matrix | None = None) -> Array:
+        """Return the scores of rows; ``said`` is what their neighbours say."""
+        both = np.concatenate([roots, scaled(X, "unit")], axis=1)
+        A = np.asarray(both @ self.weights)
+        A += self.offsets
         if said is not None:
-            A += said.toarray()
-        A *= number(self.sharpness)
+            A += said.toarray() * A.dtype.type(self.sharpness)
         return A
 
 

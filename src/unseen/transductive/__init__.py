@@ -1,9 +1,11 @@
 """Transductive methods: they learn from unlabelled rows too. One paper, one file."""
 
 from unseen.transductive._pool import TransductiveClassifier
+from unseen.transductive._shared_space import SharedRound
 from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.cosine import CosineZSL
+from unseen.transductive.em_dirichlet import EMDirichlet
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.propagation import PrototypePropagation
 from unseen.transductive.rkt import RKT
@@ -17,13 +19,16 @@ from unseen.transductive.selection import (
 )
 from unseen.transductive.self_paced import SelfPaced
 from unseen.transductive.self_paced_prototypes import PrototypeRound, SelfPacedPrototypes
-from unseen.transductive.shared_space_prototypes import SharedRound, SharedSpacePrototypes
+from unseen.transductive.shared_space_prototypes import SharedSpacePrototypes
 from unseen.transductive.sms import SMS
+from unseen.transductive.stata import StatA
 from unseen.transductive.taste import TASTE
 from unseen.transductive.tmvhlp import TMVHLP
+from unseen.transductive.transclip import TransCLIP
 from unseen.transductive.uda import UDA
 from unseen.transductive.wdvsc import WDVSc
 from unseen.transductive.within_class_whitening import WithinClassWhitening
+from unseen.transductive.zlap import ZLaP
 
 __all__ = [
     "RKT",
@@ -35,6 +40,7 @@ __all__ = [
     "BalancedSelection",
     "BiDiLEL",
     "CosineZSL",
+    "EMDirichlet",
     "MaxMarginSSL",
     "PrototypePropagation",
     "PrototypeRound",
@@ -46,8 +52,11 @@ __all__ = [
     "SemiSupervisedClustering",
     "SharedRound",
     "SharedSpacePrototypes",
+    "StatA",
     "ThresholdSelection",
+    "TransCLIP",
     "TransductiveClassifier",
     "WDVSc",
     "WithinClassWhitening",
+    "ZLaP",
 ]

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.guards import WholeFit
 from unseen.inputs import read_rows
+from unseen.rows.passes import blocks
+from unseen.statistics.entropy import largest
 from unseen.statistics.shared_model import cosines
-from unseen.transductive._pool import Split, TransductiveClassifier
-from unseen.transductive.rounds import Observer
-from unseen.typing import Array
+from unseen.transductive._pool import Compress, Split, TransductiveClassifier
+from unseen.transductive.prototype_classifier import Places, class_keys
+from unseen.transductive.rounds import Observer, Round, show_round
+from unseen.typing import Array, Codes
 
 SENTENCE_SCALE = 20.0
 """τ for sentence encoders; CLIP's is 100."""
+
+CLIP_SCALE = 100.0
+"""τ of CLIP, its ``logit_scale``."""
+
+BLOCK_NUMBERS = 2_000_000
+"""Numbers of a block of scores."""
+
+TRUSTED = 0.5
+"""A row counts as trusted when it is likelier to belong to its class than to all others."""
+
+
+@dataclass(frozen=True)
+class SharedRound(Round):
+    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
+
+    FILE_KEY = "shared-space-round"
+
+    moved: float = float("nan")
+    """The share of label mass that changed its class."""
 
 
 class SharedSpaceClassifier(TransductiveClassifier):
@@ -33,6 +59,10 @@ class SharedSpaceClassifier(TransductiveClassifier):
     """
 
     needs_labelled_rows: ClassVar[bool] = False
+    _whole: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are integers >= 0."""
+    _not_negative: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are numbers >= 0."""
 
     start_: Array
     _width: int
@@ -74,6 +104,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
                     "Give the embedding of a text for every class."
                 )
+            self._check_parameters()
             return super().fit(X, y, sample_weight, known=known, observer=observer)
 
     def _split(self, rows: Any, pool: Any, labelled: Any) -> Split:
@@ -92,9 +123,14 @@ class SharedSpaceClassifier(TransductiveClassifier):
     def _note(self, split: Split, first_round: Array) -> None:
         super()._note(split, first_round)
         self.start_ = self.transduction_.copy()
-        if len(split.pool):
-            best = self._first_scores(split.pool, split.vectors).argmax(axis=1)
-            self.start_[~split.labelled] = split.candidates[best]
+        self.start_[~split.labelled] = split.candidates[self._start_codes(split)]
+
+    def _start_codes(self, split: Split) -> Codes:
+        """Return the place of the nearest candidate by cosine for each row of the pool."""
+        best = np.empty(len(split.pool), dtype=np.intp)
+        for rows in blocks(len(best), max(64, BLOCK_NUMBERS // len(split.vectors))):
+            best[rows] = self._first_scores(split.pool[rows], split.vectors).argmax(axis=1)
+        return best
 
     def _scale(self) -> float:
         """Return τ."""
@@ -102,6 +138,17 @@ class SharedSpaceClassifier(TransductiveClassifier):
         if value == 0:
             self._refuse("scale", "'auto' or a number > 0")
         return SENTENCE_SCALE if value is None else value
+
+    def _check_parameters(self) -> None:
+        self._scale()
+        for name in self._whole:
+            value = getattr(self, name)
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
+                self._refuse(name, "an integer >= 0")
+        for name in self._not_negative:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                self._refuse(name, "a number >= 0")
 
     def _first_scores(self, X: Array, vectors: Array) -> Array:
         """Return τ·cos, (N, L)."""
@@ -114,3 +161,60 @@ class SharedSpaceClassifier(TransductiveClassifier):
 
     def _semantic_width(self) -> int:
         return self._width
+
+
+class SoftLabelClassifier(SharedSpaceClassifier):
+    """A method of this kind whose rounds are soft labels of the pool; it learns from no label.
+
+    A subclass writes ``_label_rounds`` and ``_scores``.
+
+    Attributes
+    ----------
+    confidence_ : array of shape (M,)
+        The soft label of the answer for each unlabelled row.
+    history_ : list of SharedRound
+    """
+
+    confidence_: Array
+
+    @abstractmethod
+    def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
+        """Yield the start and the soft labels after each round; keep what answers new rows."""
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Set what answers new rows as it is without a pool."""
+
+    def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
+        self._forget()
+        self.history_ = []
+        self._fitted_keys = class_keys(split.vectors)
+        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
+        first_round = np.zeros(len(split.pool), dtype=np.intp)
+        if not len(split.pool):
+            return first_round
+        before: sparse.csr_matrix | None = None
+        for number, labels in enumerate(self._label_rounds(split.pool, split.vectors)):
+            if split.observer is not None:
+                show_round(split.observer, number, labels.toarray())
+            codes, confidence = largest(labels)
+            if before is not None:
+                trusted = confidence >= TRUSTED
+                first_round[trusted & (first_round == 0)] = number
+                changed = float((codes != self._codes).mean())
+                moved = float(abs(labels - before).sum()) / 2 / len(codes)
+                covered, nothing = len(np.unique(codes[trusted])), float("nan")
+                self.history_.append(
+                    SharedRound(number, TRUSTED, int(trusted.sum()), covered, nothing, changed, moved)
+                )
+            before, self._codes, self.confidence_ = labels, codes, confidence
+        return first_round
+
+    def _pool_codes(self, split: Split) -> Codes:
+        return self._codes
+
+    def _fitted_places(self, vectors: Array) -> Codes:
+        """Return the place of each class among the candidates of ``fit``, -1 for another one."""
+        fitted = Places(self._fitted_keys)
+        places = [fitted.take(key) for key in class_keys(vectors)]
+        return np.array([-1 if place is None else place for place in places], dtype=np.intp)

@@ -46,7 +46,6 @@ class CosineZSL(SharedSpaceClassifier):
     )
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
-        self._scale()
         self.history_ = []
         return np.zeros(len(split.pool), dtype=np.intp)
 

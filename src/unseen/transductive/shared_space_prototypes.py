@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,23 +14,10 @@ from unseen.rows.kernels import scaled
 from unseen.statistics.shared_model import SharedModel, Sums
 from unseen.statistics.shared_space import ROUNDS, SharedPool, SharedState, adapt_shared
 from unseen.transductive._pool import Compress, Split
-from unseen.transductive._shared_space import SharedSpaceClassifier
+from unseen.transductive._shared_space import TRUSTED, SharedRound, SharedSpaceClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
-from unseen.transductive.rounds import Round, show_round
+from unseen.transductive.rounds import show_round
 from unseen.typing import Array, Codes
-
-TRUSTED = 0.5
-"""A row counts as trusted when it is likelier to belong to its class than to all others."""
-
-
-@dataclass(frozen=True)
-class SharedRound(Round):
-    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
-
-    FILE_KEY = "shared-space-round"
-
-    moved: float = float("nan")
-    """The share of label mass that changed its class."""
 
 
 class SharedSpacePrototypes(SharedSpaceClassifier):
@@ -91,10 +78,13 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         "The unseen developers", "Prototypes of class texts, corrected by a pool", "unseen", 2026
     )
     takes_known = True
+    _whole = ("rounds", "neighbours")
 
     confidence_: Array
     diagnostics_: dict[str, float]
     _model: SharedModel | None
+    _first_codes: Codes
+    """The start, between two steps of ``fit``."""
 
     def __init__(
         self,
@@ -113,8 +103,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     def partial_fit(self, X: Any, y: Any = None, *, known: Mapping[int, Any] | None = None) -> Self:
         """Go on with another batch of the pool; memory does not grow with the number of batches.
 
-        What earlier batches said of the classes counts in their means and in the scatter. Class shares
-        are those of the batch. ``transduction_`` is that of the batch.
+        What earlier batches said of the classes counts in their means and in the scatter. The batch is
+        answered with its own class shares, new rows with those of all batches. ``transduction_`` is
+        that of the batch.
         """
         self._earlier = getattr(self, "_seen_sums", None)
         try:
@@ -122,9 +113,12 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         finally:
             del self._earlier
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.class_prior not in ("auto", "uniform"):
             self._refuse("class_prior", "'auto' or 'uniform'")
+
+    def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self.history_, self.diagnostics_, self._model = [], {}, None
         self._fitted_keys = class_keys(split.vectors)
         self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
@@ -135,6 +129,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         pool = SharedPool(
             split.pool, split.vectors, self._scale(), int(self.neighbours), equal, split.known
         )
+        self._first_codes = pool.start.codes
         known, vectors = self._known_sums(split)
         before = pool.start.codes
         for number, state in enumerate(adapt_shared(pool, known, vectors, int(self.rounds))):
@@ -158,7 +153,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         values = np.ones(len(X)) if weights is None else weights.astype(float)
         shape = (len(X), L + len(others))
         labels = sparse.csr_matrix((values, (np.arange(len(X)), place[codes])), shape=shape)
-        sums = Sums.of(X, labels)
+        sums = Sums.of(scaled(X, "root"), labels)
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == L:
             sums = earlier.plus(sums)
@@ -175,16 +170,25 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         """Answer at the entropy of the start, and keep what labels new rows."""
         codes, confidence, model = pool.answer(state)
         self._codes, self.confidence_, self._model = codes, confidence, model
-        own = Sums.of(split.pool, state.labels)
+        own = pool.sums(state)
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == len(own.mass):
             own = own.plus(earlier)
+            if model is not None:
+                self._model = replace(model, log_shares=pool.log_shares(own.mass))
         self._seen_sums = own
         changed = codes != pool.start.codes
         sureness = float(confidence[changed].mean()) if changed.any() else float("nan")
         self.diagnostics_ = {"changed": float(changed.mean()), "sureness": sureness}
         if model is not None:
             self.diagnostics_ |= {"slope": model.slope, "tie": model.tie}
+
+    def _start_codes(self, split: Split) -> Codes:
+        if not len(split.pool):
+            return super()._start_codes(split)
+        codes = self._first_codes
+        del self._first_codes
+        return codes
 
     def _pool_codes(self, split: Split) -> Codes:
         return self._codes
@@ -199,7 +203,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
             place = fitted.take(key)
             if place is not None:
                 means[i], shares[i] = model.means[place], model.log_shares[place]
-        return np.asarray(model.scores(X, vectors, means) + shares.astype(X.dtype))
+        return np.asarray(
+            model.scorer(vectors, means, X.dtype)(X, scaled(X, "root")) + shares.astype(X.dtype)
+        )
 
     def stranger_score(self, X: Any) -> Array:
         """Return half the squared distance of each row from the nearest candidate, in whitened space.
@@ -209,6 +215,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         X = self._read_new(X)
         if self._model is None:
             return np.asarray(-self._first_scores(X, self._resolve()[1]).max(axis=1))
-        Z = scaled(X, "root") @ self._model.whitening.astype(X.dtype)
-        S = self._model.gaussian_scores(X, self._model.means[: len(self._fitted_keys)])
+        roots = scaled(X, "root")
+        Z = roots @ self._model.whitening.astype(X.dtype)
+        S = self._model.gaussian_scores(roots, self._model.means[: len(self._fitted_keys)])
         return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - S.max(axis=1))

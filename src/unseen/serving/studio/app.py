@@ -14,6 +14,7 @@ from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from unseen.features.pictures import open_picture
+from unseen.image_files import read_picture_file
 from unseen.labelling import PoolData
 from unseen.reporting.thumbnails import jpeg_thumbnail, text_card
 from unseen.serving.studio.data_sources import embedded
@@ -93,7 +94,7 @@ class Library:
 
 @lru_cache(maxsize=CACHED_THUMBNAILS)
 def _thumbnail(path: Path) -> tuple[str, bytes]:
-    data = path.read_bytes()
+    data = read_picture_file(path)
     if len(data) < SMALL_PNG_BYTES and path.suffix.lower() == ".png":
         return "image/png", data
     picture = open_picture(data, THUMBNAIL_PIXELS)

@@ -1,0 +1,141 @@
+"""StatA: Gaussian classes that statistical anchors hold at their texts, for pools of few classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from unseen.citation import Citation
+from unseen.rows.kernels import scaled
+from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
+from unseen.statistics.entropy import largest
+from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
+from unseen.typing import Array
+
+
+class StatA(SoftLabelClassifier):
+    """TransCLIP with a covariance for each class and an anchor at the text of each class.
+
+        z as in TransCLIP
+        β = m/(m + α)                           m rows have the class as their likeliest
+        μ = direction of β·(direction of Σ z·x) + (1 − β)·t
+        Σ = β·Σ z(x − μ)²/n + (1 − β)·(Σ₀ + (t − μ)²)
+
+    A class to which few rows belong keeps its text t as its prototype and Σ₀, the scatter of the pool
+    about the texts, as its covariance: the anchor, a KL divergence to the Gaussian (t, Σ₀) whose weight
+    is α. Covariances are diagonal.
+
+    M. Zanella, C. Fuchs, C. De Vleeschouwer and I. Ben Ayed, "Realistic test-time adaptation of
+    vision-language models", CVPR 2025. The updates were checked against the authors' public program
+    (MaxZanella/StatA, ``solvers/StatA.py``), not against the paper's own equations.
+
+    Deviations: as that program, and other than a Gaussian density has it, log N leaves out the
+    determinant of Σ. Where the program divides Σ₀ by N after every block of 2,500 rows, we divide once.
+    All other deviations are those of :class:`~unseen.TransCLIP`.
+
+    Parameters
+    ----------
+    semantics : mapping or DataFrame, class -> vector or vectors
+        Embeddings of the class texts, as wide as the rows.
+    candidates : {"all", "unseen", "seen"} or list of classes
+    scale : float or "auto"
+        τ: 100 for CLIP, 20 for sentence encoders, which is "auto".
+    anchor : float
+        α: as many rows of a class weigh as much as its anchor.
+    neighbours : int
+    rounds : int
+        0 answers by cosine.
+
+    Attributes
+    ----------
+    transduction_, start_ : arrays of N labels
+    confidence_ : array of shape (M,)
+    history_ : list of SharedRound
+
+    Examples
+    --------
+    >>> from unseen import StatA
+    >>> texts = {"cat": [1.0, 0.0, 0.1], "dog": [0.0, 1.0, 0.1]}
+    >>> X = [[0.9, 0.1, 0.4], [0.8, 0.0, 0.5], [0.1, 0.8, 0.5], [0.0, 0.9, 0.4]]
+    >>> StatA(texts).fit(X).transduction_
+    array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
+    """
+
+    citation: ClassVar[Citation | None] = Citation(
+        "Zanella, Fuchs, De Vleeschouwer and Ben Ayed",
+        "Realistic test-time adaptation of vision-language models",
+        "CVPR",
+        2025,
+    )
+    _whole = ("neighbours", "rounds")
+    _not_negative = ("anchor",)
+
+    _gaussians: DiagonalGaussians | None
+    _anchor_variances: Array
+
+    def __init__(
+        self,
+        semantics: object = None,
+        candidates: str | Sequence[Any] | Array = "all",
+        scale: float | str = "auto",
+        anchor: float = 1.0,
+        neighbours: int = 3,
+        rounds: int = 10,
+    ) -> None:
+        super().__init__(semantics, candidates, scale)
+        self.anchor = anchor
+        self.neighbours = neighbours
+        self.rounds = rounds
+
+    @classmethod
+    def as_published(
+        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
+    ) -> Self:
+        """Return the estimator with the settings of the authors' program."""
+        return cls(semantics, candidates, scale=CLIP_SCALE, anchor=1.0, neighbours=3, rounds=10)
+
+    def _forget(self) -> None:
+        self._gaussians = None
+
+    def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
+        mixture = MixturePool(pool, vectors, self._scale(), int(self.neighbours))
+        yield mixture.start
+        if not self.rounds:
+            return
+        weights, labels, T = MixtureWeights(), mixture.start, mixture.T
+        mass, sums, _ = mixture.means(labels, T)
+        anchor = mixture.shared_variances(mass, sums, T)
+        gaussians = DiagonalGaussians(T, anchor)
+        for _ in range(int(self.rounds)):
+            labels = mixture.relabelled(gaussians, labels, weights)
+            gaussians = self._anchored(mixture, labels, gaussians.means, anchor)
+            yield labels
+        self._gaussians, self._anchor_variances = gaussians, anchor
+        yield mixture.relabelled(gaussians, labels, weights)
+
+    def _anchored(
+        self, mixture: MixturePool, labels: sparse.csr_matrix, before: Array, anchor: Array
+    ) -> DiagonalGaussians:
+        """Return prototypes and covariances between those of the labels and the anchors."""
+        counts = np.bincount(largest(labels)[0], minlength=len(mixture.T))
+        beta = (counts / np.maximum(counts + float(self.anchor), 1e-12))[:, None]
+        mass, sums, means = mixture.means(labels, before)
+        means = scaled(beta * means + (1 - beta) * mixture.T, "unit")
+        own = mixture.class_variances(labels, mass, sums, means)
+        variances = beta * own + (1 - beta) * (anchor + (mixture.T - means) ** 2)
+        return DiagonalGaussians(means, variances)
+
+    def _scores(self, X: Array, vectors: Array) -> Array:
+        S = self._first_scores(X, vectors)
+        if self._gaussians is None:
+            return S
+        places, means = self._fitted_places(vectors), scaled(np.asarray(vectors, dtype=float), "unit")
+        variances = np.tile(self._anchor_variances, (len(means), 1))
+        known = places >= 0
+        means[known] = self._gaussians.means[places[known]]
+        variances[known] = self._gaussians.variances[places[known]]
+        density = DiagonalGaussians(means, variances).scores(scaled(X, "unit"))
+        return np.asarray(S + density * X.dtype.type(1 / MixtureWeights().density_scale))
