@@ -20,8 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import ESZSL, ModelFileError, load
+from unseen.labelling import load_model
 from unseen.persistence.model_files import LONGEST_HEADER, PLACE, to_bytes
 
+FORMER_FILES = Path(__file__).with_name("files")
 X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
 SEMANTICS = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]}
 
@@ -215,6 +217,89 @@ def test_forgeries(name: str, good: bytes, tmp_path: Path) -> None:
     change, message = FORGERIES[name]
     found = refused(forged(good, change), tmp_path)
     assert re.search(message, found), found
+
+
+def _replaced(parts: Any, junk: Any, place: int) -> Any:
+    """Return a copy of a node of JSON with one of its values, counted from the top, replaced."""
+    counter = iter(range(10**9))
+
+    def visit(part: Any) -> Any:
+        if next(counter) == place:
+            return junk
+        if isinstance(part, dict):
+            return {
+                key: value if key in ("#", "class") else visit(value) for key, value in part.items()
+            }
+        return [visit(value) for value in part] if isinstance(part, list) else part
+
+    return visit(parts)
+
+
+SUBSTITUTES: list[Any] = [None, True, -1, 1e300, "x", [], [1, "x"], {"#": "tuple", "items": []}]
+
+
+@pytest.mark.parametrize("file", sorted(FORMER_FILES.glob("*.safetensors")), ids=lambda p: p.stem)
+def test_forged_models_answer_or_are_refused(file: Path, tmp_path: Path) -> None:
+    """What passes the checksum and is read also answers: no TypeError or AttributeError comes later."""
+    good = file.read_bytes()
+    draw = np.random.default_rng(len(good))
+    path = tmp_path / "forged"
+    read = 0
+    for _ in range(24):
+        junk = SUBSTITUTES[draw.integers(len(SUBSTITUTES))]
+        place = int(draw.integers(1, 120))
+
+        def change(record: dict[str, Any], header: dict[str, Any], junk=junk, place=place) -> None:
+            record["model"]["state"] = _replaced(record["model"]["state"], junk, place)
+
+        path.write_bytes(forged(good, change))
+        with suppress(ModelFileError):
+            model = load(path)
+            read += 1
+            rows = np.ones((2, model.n_features_in_))
+            with suppress(ValueError):  # no candidates, until the user names some
+                assert len(model.classes_)
+                with np.errstate(all="ignore"):
+                    model.predict(rows)
+                    model.decision_function(rows)
+                    model.predict_proba(rows)
+    assert read < 24
+
+
+@pytest.mark.parametrize(
+    ("name", "junk"),
+    [
+        ("temperature_", "x"),
+        ("temperature_", None),
+        ("n_features_in_", 10**12),
+        ("n_features_in_", "2"),
+        ("n_features_in_", None),
+        ("semantics", "x"),
+        ("seen_classes_", [1]),
+    ],
+)
+def test_a_forged_attribute_is_refused_on_reading(
+    name: str, junk: Any, good: bytes, tmp_path: Path
+) -> None:
+    refused(forged(good, lambda r, h: r["model"]["state"].update({name: junk})), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        3,
+        {"backbone": 3},
+        {"backbone": "x"},
+        {"words": []},
+        {"attributes": [3], "identity": "", "words": ""},
+    ],
+)
+def test_a_forged_origin_is_refused(origin: Any, tmp_path: Path) -> None:
+    model = ESZSL(SEMANTICS).fit(X, ["cat", "cat", "dog", "dog"])
+    model.origin_ = origin
+    model.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="what it says of its features"):
+        load_model(tmp_path / "model")
 
 
 def test_deep_nesting(good: bytes, tmp_path: Path) -> None:

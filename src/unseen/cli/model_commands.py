@@ -229,7 +229,7 @@ def add_class(
         given = labelling.read_classes(classes)
     target = out or model
     with changing(model) if target == model else nullcontext(load(model)) as fitted:
-        recipe = labelling.recipe_of(fitted, labelling.model_origin(fitted), model, words)
+        recipe = labelling.recipe_of(fitted, labelling.model_origin(fitted, model), model, words)
         added = labelling.add_classes(fitted, recipe, given, model)
     if target != model:
         save(fitted, target)

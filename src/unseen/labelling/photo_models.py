@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unseen.datasets.image_folder import list_all_images
-from unseen.exceptions import DataError
+from unseen.exceptions import DataError, ModelFileError
 from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.fitting import Fitted
@@ -36,13 +36,24 @@ def save_model(path: Path, fitted: Fitted) -> None:
 def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
-    return model, model_origin(model)
+    return model, model_origin(model, path)
 
 
-def model_origin(model: Any) -> dict[str, Any]:
+def model_origin(model: Any, path: Path) -> dict[str, Any]:
     """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
-    return origin if isinstance(origin, dict) else {}
+    texts = ("backbone", "texts", "identity", "words", "prompt")
+    if (
+        not isinstance(origin, dict)
+        or not all(isinstance(origin.get(name, ""), str) for name in texts)
+        or not isinstance(origin.get("weight", 0.0), int | float)
+        or not all(isinstance(name, str) for name in origin.get("attributes", ()))
+        or (origin and not {"identity", "words", "weight", "attributes"} <= set(origin))
+    ):
+        raise ModelFileError(
+            f"{path}: what it says of its features cannot be understood. Fit the model again."
+        )
+    return origin
 
 
 def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:

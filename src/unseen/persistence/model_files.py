@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.base import ZeroShotClassifier
 from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
+from unseen.persistence.usable_model import check_usable
 from unseen.typing import Array
 from unseen.version import __version__
 
@@ -245,6 +246,7 @@ def _model(record: dict[str, Any], tensors: dict[str, Array]) -> ZeroShotClassif
     if decoder.unused():
         raise ValueError(f"nothing uses its tensor {min(decoder.unused())!r}")
     check_is_fitted(model)
+    check_usable(model)
     return model
 
 

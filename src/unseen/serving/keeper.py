@@ -118,10 +118,10 @@ class Keeper:
             columns = [str(i) for i in range(len(new.vector))]
             recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
         elif new.attributes is not None:
-            recipe = recipe_of(model, model_origin(model), self.path, self._words)
+            recipe = recipe_of(model, model_origin(model, self.path), self.path, self._words)
             given = _given(new, list(new.attributes), list(new.attributes.values()))
         else:
-            recipe = recipe_of(model, model_origin(model), self.path, self._words)
+            recipe = recipe_of(model, model_origin(model, self.path), self.path, self._words)
             descriptions = {str(new.name): new.description} if new.description else {}
             given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
         add_classes(model, recipe, given, self.path)
