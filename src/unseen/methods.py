@@ -152,7 +152,7 @@ def find(name: str, others: Sequence[str] = ()) -> Method:
     --------
     >>> find("EZSL")
     Traceback (most recent call last):
-    unseen.exceptions.DataError: There is no method 'EZSL'. Near names: ESZSL, MetricZSL.
+    unseen.exceptions.DataError: There is no method 'EZSL'. Near names: ESZSL, MetricZSL, CosineZSL.
     """
     methods = catalogue()
     if name in methods:

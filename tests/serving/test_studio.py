@@ -45,7 +45,17 @@ def data(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", offered())
+def by_labelled_rows(wanted):
+    return [name for name in offered() if find(name).estimator.needs_labelled_rows is wanted]
+
+
+@pytest.mark.parametrize("name", by_labelled_rows(False))
+def test_a_method_of_one_space_is_refused_for_pictures_and_attributes(data, name):
+    with pytest.raises(ValueError, match="needs features and semantics of one space"):
+        learn(data, name)
+
+
+@pytest.mark.parametrize("name", by_labelled_rows(True))
 def test_every_method_learns_and_continues_from_corrections(data, name):
     rounds = []
     first = learn(data, name, on_round=rounds.append)
