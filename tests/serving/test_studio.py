@@ -14,7 +14,7 @@ from texts import Bags, write_classes, write_texts
 from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.labelling import PoolData
-from unseen.methods import DEFAULT_FOR_TEXTS
+from unseen.methods import DEFAULT_FOR_TEXTS, find
 from unseen.semantics import ClassTable
 from unseen.serving.studio import pool_html
 from unseen.serving.studio.app import Library
