@@ -11,9 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import pooch
-import requests
-
 from unseen.datasets.resuming_download import ResumingDownloader, check_address
 from unseen.exceptions import DataError
 from unseen.files import atomic_folder, cache_folder, reading
@@ -125,6 +122,9 @@ def fetch(
     published, the SHA-256 of the first download is written beside it, and later ones are held
     to it.
     """
+    import pooch  # loads slowly, and requests with it
+    import requests
+
     if name not in ARCHIVES:
         raise DataError(f"{name!r} is not known. Known are {', '.join(ARCHIVES)}.")
     archive = ARCHIVES[name]
@@ -177,6 +177,8 @@ def _unreachable(
 
 def _unpacked(archive: Path) -> Path:
     """Unpack a ``.zip`` or ``.tar.*`` into a new folder beside it, unless that has been done before."""
+    import pooch
+
     target = archive.with_name(archive.name.split(".")[0])
     digest = pooch.file_hash(str(archive))
     if target.is_dir() and any(target.iterdir()):
