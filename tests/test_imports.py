@@ -11,7 +11,7 @@ import pytest
 
 import unseen
 
-SLOW = ("sklearn", "scipy", "pandas", "matplotlib", "torch", "requests", "pooch")
+SLOW = ("sklearn", "scipy", "pandas", "matplotlib", "torch", "requests")
 
 HELP = "from unseen.cli import app; app({}, standalone_mode=False)"
 

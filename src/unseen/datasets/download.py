@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import pooch
+
 from unseen.datasets.resuming_download import ResumingDownloader, check_address
 from unseen.exceptions import DataError
 from unseen.files import atomic_folder, cache_folder, reading
@@ -122,8 +124,7 @@ def fetch(
     published, the SHA-256 of the first download is written beside it, and later ones are held
     to it.
     """
-    import pooch  # loads slowly, and requests with it
-    import requests
+    import requests  # loads slowly, and only a download needs it
 
     if name not in ARCHIVES:
         raise DataError(f"{name!r} is not known. Known are {', '.join(ARCHIVES)}.")
@@ -177,8 +178,6 @@ def _unreachable(
 
 def _unpacked(archive: Path) -> Path:
     """Unpack a ``.zip`` or ``.tar.*`` into a new folder beside it, unless that has been done before."""
-    import pooch
-
     target = archive.with_name(archive.name.split(".")[0])
     digest = pooch.file_hash(str(archive))
     if target.is_dir() and any(target.iterdir()):
