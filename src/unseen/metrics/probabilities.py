@@ -129,7 +129,7 @@ def unsure(probabilities: Any, error: Any = ERROR) -> Mask:
     >>> unsure([[0.95, 0.05], [0.6, 0.4]])
     array([False,  True])
     """
-    if not isinstance(error, Real) or not 0 <= error <= 1:
+    if not isinstance(error, Real) or not 0 <= float(error) <= 1:
         raise ValueError(f"The 'error' of unsure must be a number in [0, 1]. Got {error!r} instead.")
     P = np.asarray(probabilities, dtype=float)
     confidence = P if P.ndim == 1 else P.max(axis=1)
