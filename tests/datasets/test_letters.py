@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from sklearn.datasets import load_digits
 
 import unseen.datasets
-from unseen.datasets import ZeroShotDataset, letters
+from unseen.datasets import ZeroShotDataset
 from unseen.datasets.letters import PRINTS, load_letters_to_digits, orientation_features
 from unseen.exceptions import DataError
 
@@ -139,7 +140,7 @@ def test_no_letter_kept_is_a_twin_in_any_font():
 def test_semantics_come_from_print_only(data, printed, monkeypatch):
     real = load_digits()
     real.images = np.random.default_rng(0).permutation(real.images.ravel()).reshape(-1, 8, 8)
-    monkeypatch.setattr(letters, "load_digits", lambda: real)
+    monkeypatch.setattr(sklearn.datasets, "load_digits", lambda: real)
     scrambled = load_letters_to_digits()
     assert scrambled.semantics == data.semantics
     assert np.array_equal(scrambled.X[scrambled.train], data.X[data.train])

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
-from sklearn.datasets import load_digits
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.semantics import ClassTable
@@ -44,6 +42,8 @@ def load_letters_to_digits() -> ZeroShotDataset:
     >>> data.unseen_classes.tolist()
     ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']
     """
+    from sklearn.datasets import load_digits  # here: `import unseen.datasets` stays quick
+
     with np.load(PRINTS, allow_pickle=False) as stored:
         printed = {name: stored[name] for name in stored.files}
     handwritten = load_digits()
@@ -100,6 +100,8 @@ def orientation_features(images: npt.ArrayLike) -> Array:
     >>> orientation_features(bar).reshape(8, 16).sum(axis=1).argsort()[-2:]  # right and left
     array([0, 4])
     """
+    from scipy import ndimage
+
     ink = np.asarray(images, dtype=np.float64)
     if ink.ndim != 3 or ink.shape[1:] != (8, 8):
         raise ValueError(
