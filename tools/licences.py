@@ -64,8 +64,9 @@ def page() -> str:
     core = locked("core")
     parts = [
         "# Licences of what is installed\n",
-        "Written by `make licences`: what the packages of `locks/` state in their metadata. unseen itself\n"
-        "is under BSD-3-Clause. Versions are in `constraints.txt`. What only other platforms need is left out.\n",
+        "Written by `make licences`: what the packages of `locks/` state in their metadata. unseen\n"
+        "itself is under BSD-3-Clause. Versions are in `constraints.txt`; what other platforms need\n"
+        "is left out.\n",
         "## Weights\n",
         *(f"- `{name}`: {text}" for name, text in WEIGHTS.items()),
         "\nBoth come with an extra (`images`, `text`) and never with the core.\n",
