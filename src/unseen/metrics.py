@@ -17,8 +17,8 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from unseen.guards import some_labels
 from unseen.inputs import UNLABELLED, read_labels
+from unseen.refusals import some_labels
 from unseen.statistics.evaluation import per_class_accuracy as _shares
 from unseen.statistics.evaluation import top_k_hits
 from unseen.typing import Array, Codes
