@@ -164,14 +164,14 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
         owner = type(self).__name__
-        X, codes, weights, classes = inputs.read_training(
-            self, X, y, sample_weight, self._marks_unlabelled(), self._takes_chunks()
-        )
+        marks = self._marks_unlabelled(), self._takes_chunks()
+        (X, codes, weights), classes = inputs.read_training(self, X, y, sample_weight, *marks)
         if self.needs_labelled_rows and len(classes) < 2:
             refusals.refuse_few_classes(classes, X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
         table = self._table()
-        inputs.check_label_type(self.seen_classes_, table.classes)
+        if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
+            refusals.refuse_label_type(classes, table.classes)
         if self.needs_labelled_rows:
             inputs.check_differences(X, codes, self._seen_vectors(), owner)
         inputs.check_range(table.vectors, owner, "semantics", table.classes)
@@ -211,7 +211,8 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
         X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
-        _, vectors = self._resolve()
+        candidates, vectors = self._resolve()
+        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 

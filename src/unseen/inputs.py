@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from traceback import walk_stack
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,6 +22,7 @@ from unseen.rows.passes import aligned, chunked, gathered, in_chunks, kept, mapp
 from unseen.typing import Array, Codes, Mask
 
 UNLABELLED = -1
+FLOATS = [np.float64, np.float32]
 
 KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
 """Private attributes that scikit-learn's setters make, not ``fit``."""
@@ -26,6 +30,9 @@ KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
 RANGE_EXPONENT = 0.375
 """Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums
 of their squares then neither overflow nor vanish."""
+
+SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 20
+"""Where scikit-learn's scorers are, and how many frames above an estimator they are looked for."""
 
 
 class InputChecks:
@@ -92,19 +99,10 @@ def whole_fit(estimator: Any) -> Iterator[None]:
         raise
 
 
-class TrainingInput(NamedTuple):
-    """Rows, their class codes (-1: unlabelled), their weights if they have any, and the classes."""
-
-    X: Any
-    codes: Any
-    weights: Any
-    classes: Array
-
-
 def read_training(
     estimator: Any, X: Any, y: Any, sample_weight: Any, minus_one: bool, takes_chunks: bool
-) -> TrainingInput:
-    """Validate what ``fit`` was given; a class whose rows all weigh nothing is left out.
+) -> tuple[Rows, Array]:
+    """Return the rows, coded (-1: unlabelled), and the classes: those with a row that has a weight.
 
     ``minus_one``: -1 marks an unlabelled row. ``takes_chunks``: rows need not be in memory.
     """
@@ -126,14 +124,14 @@ def read_training(
         if type(X) is not np.ndarray or X.ndim == 1:
             array_likes.warn_of_other_order(X, y, stacklevel=5)
             X = array_likes.readable_features(X, owner, note=True)
-        X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        X = validate_data(estimator, X, dtype=FLOATS, ensure_all_finite=False)
         if not all_finite(X):
             check_array(X, dtype=None, estimator=estimator, input_name="X")  # says what is wrong
     classes, codes = read_labels(aligned(X, y, "y"), minus_one)
     if chunks is None and type(frame) is not np.ndarray:
         array_likes.warn_of_label_columns(frame, X, classes, codes)
     if sample_weight is None:
-        return TrainingInput(X, codes, None, classes)
+        return Rows(X, codes), classes
     if chunks is not None:
         weights = aligned(X, sample_weight, "sample_weight")
         weights = kept(mapped(checked_weights, weights, given=(X.dtype,)))
@@ -143,8 +141,7 @@ def read_training(
     used = np.flatnonzero(heavy)
     recode = np.full(len(classes) + 1, UNLABELLED)
     recode[used] = np.arange(len(used))
-    codes = kept(mapped(kernels.at, codes, given=(recode,)))
-    return TrainingInput(X, codes, weights, classes[used])
+    return Rows(X, kept(mapped(kernels.at, codes, given=(recode,))), weights), classes[used]
 
 
 def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
@@ -159,14 +156,13 @@ def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
         return checked_chunks(chunks, estimator.n_features_in_, type(estimator).__name__)
     if type(X) is not np.ndarray or X.ndim == 1:
         X = array_likes.readable_features(X, type(estimator).__name__)
-    dtypes = [np.float64, np.float32]
-    return validate_data(estimator, X, dtype=dtypes, reset=False, ensure_all_finite=finite)
+    return validate_data(estimator, X, dtype=FLOATS, reset=False, ensure_all_finite=finite)
 
 
 def all_finite(X: Array) -> bool:
     """Tell whether no value is NaN or infinite: the sum of a row would be, too.
 
-    A product with ones runs on all cores. The sum of large numbers may be infinite though they are not.
+    A product with ones runs on all cores. The sum of large finite numbers may be infinite, too.
     """
     with np.errstate(all="ignore"):
         return bool(np.isfinite(X @ np.ones(X.shape[1], dtype=X.dtype)).all())
@@ -186,10 +182,7 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     parts = gathered(_classes_of, y, given=(minus_one,))
     parts = [part for part in parts if len(part)] or parts[:1]
     if len({part.dtype.kind in "iu" for part in parts}) > 1:
-        raise ValueError(
-            "Unknown label type: y holds integers in some chunks and strings in others. Give labels of "
-            "one type."
-        )
+        refusals.refuse_mixed_chunks()
     classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
     out = np.zeros(1, dtype=np.intp)
     return classes, kept(mapped(_codes_of, y, given=(classes, minus_one), out=out))
@@ -246,12 +239,6 @@ def has_label(codes: Any) -> Any:
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
 
-def check_label_type(classes: Array, described: Array) -> None:
-    """Refuse labels of another type than the classes of semantics: none of them could be found."""
-    if len(classes) and (classes.dtype.kind in "US") != (described.dtype.kind in "US"):
-        refusals.refuse_label_type(classes, described)
-
-
 def check_differences(X: Any, codes: Any, vectors: Array, owner: str) -> None:
     """Refuse labelled rows that are all the same, and seen classes that all have one vector."""
     labelled = np.flatnonzero(codes >= 0 if isinstance(X, np.ndarray) else [])
@@ -292,3 +279,22 @@ def finite_scores(scores: Array, X: Array, vectors: Array, owner: str, temperatu
     if len(wrong):
         refusals.refuse_scores(wrong, X, vectors, owner)
     return scores
+
+
+def check_scikit_learn_scorer(candidates: Array, wanted: object, owner: str) -> None:
+    """Refuse to answer a scorer of scikit-learn none of whose true labels is a candidate.
+
+    A scorer such as "accuracy" calls ``predict`` and compares the answer with labels that it does not
+    pass on, and all answers would be wrong. The labels are read from the scorer's own frame, if it has
+    the names that are known here; else nothing is refused.
+    """
+    stack = islice(walk_stack(sys._getframe(1)), SCORER_FRAMES)
+    scorers = (f.f_locals for f, _ in stack if f.f_globals.get("__name__") == SCORER_MODULE)
+    labels = next((np.asarray(names["y_true"]) for names in scorers if "y_true" in names), None)
+    if labels is None or not len(labels):
+        return
+    if labels.dtype.kind == "f":  # integers that a missing value turned into floats
+        labels = labels[np.isfinite(labels)].astype(np.int64)
+    labels, named = np.unique(labels.astype(str)), candidates.astype(str)
+    if len(labels) and not np.isin(labels, named).any():
+        refusals.scored_codes(labels, named, wanted, owner)

@@ -40,6 +40,14 @@ def refuse_label_types(kinds: set[type]) -> NoReturn:
     )
 
 
+def refuse_mixed_chunks() -> NoReturn:
+    """Say that labels are of different types in different chunks."""
+    raise ValueError(
+        "Unknown label type: y holds integers in some chunks and strings in others. Give labels of "
+        "one type."
+    )
+
+
 def refuse_few_classes(classes: Array, width: int, semantics: object, owner: str) -> NoReturn:
     """Say that labelled rows of two classes are needed, and what to do where there are none."""
     remedy = "Label rows of another class."
