@@ -19,7 +19,6 @@ from unseen.experiments.unlabelled_pools import (
     POOL_SETTINGS,
     STREAM_ROWS,
     answer_pool,
-    calibration_error,
     pool_batches,
 )
 from unseen.semantics import ClassTable
@@ -104,11 +103,6 @@ def test_no_label_reaches_a_method():
     assert answers.gain == 0
     assert answers.accuracies[0] == pytest.approx(1 / CLASSES)
     assert answers.calibration_error == pytest.approx(0)
-
-
-def test_calibration_error():
-    assert calibration_error(np.ones(5), np.ones(5, dtype=bool)) == 0
-    assert calibration_error(np.array([0.9, 0.9, 0.2]), np.array([1, 0, 0])) == pytest.approx(1 / 3)
 
 
 def test_cells_with_and_without_a_result(finished):

@@ -14,6 +14,7 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.metrics import per_class_accuracy
+from unseen.metrics.probabilities import binned_reliability
 from unseen.typing import Array, Codes
 
 UNLABELLED = "unlabelled"
@@ -65,7 +66,7 @@ class PoolAnswers(NamedTuple):
     @property
     def calibration_error(self) -> float:
         """The expected calibration error."""
-        return calibration_error(self.confidence, self.found == self.truth)
+        return binned_reliability(self.confidence, self.found == self.truth, CALIBRATION_BINS).error
 
 
 def pool_batches(
@@ -131,14 +132,3 @@ def answer_pool(model: Any, X: Array, y: Array, batches: tuple[Codes, ...]) -> P
         confidence.append(model.predict_proba(X[rows]).max(axis=1) if own is None else own)
     truth = y[np.concatenate(batches)]
     return PoolAnswers(truth, *(np.concatenate(part) for part in (found, start, confidence)))
-
-
-def calibration_error(confidence: Array, right: Array) -> float:
-    """Return the mean gap of confidence and accuracy over bins of confidence.
-
-    >>> calibration_error(np.full(4, 0.5), np.ones(4, dtype=bool))
-    0.5
-    """
-    place = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    gaps = np.bincount(place, weights=confidence - right, minlength=CALIBRATION_BINS)
-    return float(np.abs(gaps).sum() / len(right))

@@ -20,8 +20,8 @@ COSINE = (
 
 def unlabelled(results: Results) -> Table:
     """Return full and uneven pools, and streams."""
-    columns = ("Data", "Method", "cosine, %", "full pool, %", "gain", "ECE")
-    columns += ("50:1, gain", "stream, gain", "stream by class, gain")
+    whole = ("cosine, %", "full pool, %", "gain", "ECE", "50:1, gain")
+    columns = ("Data", "Method", *whole, "stream, gain", "stream by class, gain")
     rows = []
     for dataset in results.datasets:
         for name in results.methods():
