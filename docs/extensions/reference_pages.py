@@ -175,7 +175,7 @@ def service_page() -> str:
     return "\n".join(lines)
 
 
-def write_pages(app: Any) -> None:
+def write_pages(app: Any, config: Any = None) -> None:
     """Write the pages, and leave those alone that would not change."""
     folder = Path(app.srcdir) / "reference/generated"
     folder.mkdir(parents=True, exist_ok=True)
@@ -193,5 +193,5 @@ def write_pages(app: Any) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages before Sphinx looks for sources, and before autosummary reads them."""
-    app.connect("builder-inited", write_pages, priority=100)
+    app.connect("config-inited", write_pages)
     return {"parallel_read_safe": True}
