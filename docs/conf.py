@@ -26,7 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "house_picture",
-    "plain_formulas",
+    "plain_docstrings",
     "reference_pages",
     "repository_links",
 ]
@@ -40,6 +40,7 @@ autodoc_default_options = {"members": True, "inherited-members": True, "show-inh
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False  # types are prose ("list of classes"), not names to link
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
@@ -71,4 +72,4 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "search": []}
-nitpicky = False
+suppress_warnings = ["ref.python"]  # a parameter's name that several classes share is not linked

@@ -46,12 +46,14 @@ def public_names(module_name: str) -> list[str]:
 
 
 def described_names() -> Iterator[tuple[str, str]]:
-    """Yield each module with its classes and functions; a constant is described by its module."""
+    """Yield each module with its classes and functions; each is described in the first that has it."""
+    described: set[int] = set()
     for module_name in MODULES:
         module = importlib.import_module(module_name)
         for name in public_names(module_name):
             value = getattr(module, name)
-            if inspect.isclass(value) or inspect.isroutine(value):
+            if (inspect.isclass(value) or inspect.isroutine(value)) and id(value) not in described:
+                described.add(id(value))
                 yield module_name, name
 
 
@@ -64,10 +66,14 @@ def module_page(module_name: str) -> str:
     """Write the table of a module's names, each with a page of its own."""
     module = importlib.import_module(module_name)
     names = [name for owner, name in described_names() if owner == module_name]
-    constants = sorted(set(public_names(module_name)) - set(names))
+    elsewhere = {name for owner, name in described_names() if owner != module_name}
+    constants = sorted(set(public_names(module_name)) - set(names) - elsewhere)
     lines = [module_name, "=" * len(module_name), "", first_sentence(module.__doc__), ""]
-    lines += [f".. currentmodule:: {module_name}", "", ".. autosummary::", "   :toctree: api", ""]
-    lines += [f"   {name}" for name in names]
+    if names:
+        lines += [f".. currentmodule:: {module_name}", "", ".. autosummary::", "   :toctree: api", ""]
+        lines += [f"   {name}" for name in names]
+    if set(public_names(module_name)) & elsewhere:
+        lines += ["", "What is also exported by another module is described there."]
     if constants:
         lines += ["", "Constants: " + ", ".join(f"``{name}``" for name in constants) + "."]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Formulas in docstrings: a paragraph that is indented stays as it is typed.
+"""Docstrings as the reference shows them: an indented paragraph is a formula and stays as typed.
 
 The docstrings write a problem as an indented paragraph with mathematical characters, which reads
 well in ``help()``. reStructuredText would flow such a paragraph together; here it becomes a literal
@@ -31,7 +31,16 @@ def keep_formulas(app: Any, what: str, name: str, obj: object, options: Any, lin
     lines[:] = result
 
 
+def leave_out_routing(
+    app: Any, what: str, name: str, obj: object, skip: bool, options: Any
+) -> bool | None:
+    """Leave out scikit-learn's methods for routing metadata and for the type of output."""
+    routing = name.startswith("set_") and name.endswith("_request")
+    return True if routing or name in ("get_metadata_routing", "set_output") else None
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to autodoc, before napoleon reads the sections."""
+    """Connect to autodoc; formulas before napoleon reads the sections."""
     app.connect("autodoc-process-docstring", keep_formulas, priority=100)
+    app.connect("autodoc-skip-member", leave_out_routing)
     return {"parallel_read_safe": True}
