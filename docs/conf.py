@@ -16,6 +16,7 @@ project = "unseen"
 author = copyright = "The unseen developers"
 release = version = __version__
 language = "en"
+smartquotes = False  # two hyphens of an option stay two
 
 extensions = [
     "myst_parser",

@@ -44,7 +44,8 @@ def draw(root: Path, path: Path) -> None:
     for depth, row in enumerate(rows):
         for number, name in enumerate(row):
             places[name] = ((number - (len(row) - 1) / 2) * (WIDTH + 0.25), -depth)
-    for owner, target in imports(set(places)):
+    everywhere = set(rows[-1]) | set(rows[-2])  # files, types and errors serve all: no lines
+    for owner, target in imports(set(places) - everywhere):
         (x, y), (to_x, to_y) = places[owner], places[target]
         axes.plot([x, to_x], [y, to_y], color="#8aa0b8", linewidth=0.7, alpha=0.5, zorder=1)
     for name, (x, y) in places.items():

@@ -6,6 +6,7 @@ The pages are written below ``docs/reference/generated`` and are not kept in the
 
 from __future__ import annotations
 
+import html
 import importlib
 import inspect
 import tempfile
@@ -120,8 +121,14 @@ def command_page() -> str:
             lines += ["| option | meaning |", "| --- | --- |"]
             lines += [f"| {option_name(part)} | {option_text(part)} |" for part in shown] + [""]
         if command.epilog:
-            lines += [" ".join(command.epilog.split()).replace("Example: ", "Example: ", 1), ""]
+            lines += ["```text", *examples(command.epilog), "```", ""]
     return "\n".join(lines)
+
+
+def examples(epilog: str) -> list[str]:
+    """Return the examples of a command, one on each line."""
+    text = " ".join(epilog.split()).removeprefix("Example: ")
+    return text.replace(". With", ".\nWith").replace(". Without", ".\nWithout").splitlines()
 
 
 def walk_commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -143,7 +150,8 @@ def option_name(part: Any) -> str:
 
 def option_text(part: Any) -> str:
     """Return the help of an option with its default."""
-    text = " ".join((getattr(part, "help", None) or "").split()).replace("|", "\\|")
+    text = " ".join((getattr(part, "help", None) or "").split())
+    text = html.escape(text, quote=False).replace("|", "\\|")
     default = part.default
     shown = default is not None and default is not False and default != "" and not callable(default)
     if "required" not in text and part.required:

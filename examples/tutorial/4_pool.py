@@ -33,7 +33,9 @@ for entry in transductive.history_:
 # Digits in two dimensions, coloured by the answer. Clusters are the digits as people write them.
 # Letters alone give some clusters two colours; after the rounds nearly every cluster has one.
 sample = np.random.default_rng(0).permutation(len(digits))[:450]
-points = TSNE(random_state=0, init="pca", perplexity=25, max_iter=500).fit_transform(digits[sample])
+points = TSNE(random_state=0, init="pca", perplexity=25, max_iter=500, method="exact").fit_transform(
+    digits[sample]
+)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 for axis, model, title in zip(
     axes, (inductive, transductive), ("ASTE: letters alone", "TASTE: with the pool"), strict=True

@@ -29,6 +29,10 @@ for name, selection in (("one threshold", "threshold"), ("balanced over classes"
     covered = [entry.classes_covered for entry in model.history_]
     print(f"{name}: {right:.1%} right; classes with trusted rows, round by round: {covered}")
 
+print(f"digits of the pool: {len(digits)}, of {len(classes)} classes of nearly equal size")
+largest = max(np.mean(answers["one threshold"] == c) for c in classes)
+print(f"by one threshold, the largest class takes {largest:.0%} of the pool")
+
 # %%
 # How many rows each digit gets. The true numbers are nearly equal.
 figure, axis = plt.subplots(figsize=(7.6, 3.6), layout="constrained")

@@ -42,7 +42,9 @@ print(
 # %%
 # The rounds as an animation: each point is a digit of the pool, coloured by its answer.
 sample = np.random.default_rng(0).permutation(len(digits))[:450]
-points = TSNE(random_state=0, init="pca", perplexity=25, max_iter=500).fit_transform(digits[sample])
+points = TSNE(random_state=0, init="pca", perplexity=25, max_iter=500, method="exact").fit_transform(
+    digits[sample]
+)
 colours = plt.get_cmap("tab10")
 figure, axis = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
 dots = axis.scatter(*points.T, s=10, c=[colours(code) for code in frames[0][sample]])
