@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -158,6 +159,8 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
         path : str or path
             By custom it ends in ``.safetensors``.
         """
+        if not hasattr(ZeroShotClassifier, "_write_file"):
+            import_module("unseen.persistence")  # sets it: estimators themselves know no files
         type(self)._write_file(self, path)
 
     @property
