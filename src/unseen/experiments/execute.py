@@ -1,18 +1,15 @@
 """One cell: fit on the training input, then measure.
 
-``training_input`` is the only function that passes data to ``fit``: labels of training rows, and
-``None`` for every other row. Estimators choose their parameters inside ``fit``, so tuning cannot use
-a test label.
+``training_input`` is the only function that passes labels to ``fit``: those of training rows, and
+``None`` for every other row. In an "unlabelled" setting ``fit`` gets rows alone. Estimators choose
+their parameters inside ``fit``, so tuning cannot use a test label.
 """
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,9 @@ from unseen.exceptions import DataError
 from unseen.experiments import registry
 from unseen.experiments.domain_distance import proxy_a_distance
 from unseen.experiments.hardest_rows import hardest_rows
+from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
+from unseen.experiments.unlabelled_pools import POOL_SETTINGS, answer_pool, pool_batches
 from unseen.typing import Array
 
 
@@ -58,6 +57,8 @@ def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
     if cell.method == registry.DISTANCE:
         value, error = proxy_a_distance(data, cell.seed)
         return Outcome("done", data.features, metrics={"a_distance": value, "domain_error": error})
+    if cell.setting in POOL_SETTINGS:
+        return _answer_unlabelled(cell, data)
     return _fit_and_measure(cell, data)
 
 
@@ -132,6 +133,28 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
     return Outcome("done", data.features, seconds, predict_seconds, peak, measured, history)
 
 
+def _answer_unlabelled(cell: Cell, data: ZeroShotDataset) -> Outcome:
+    """Answer a pool without one label, and compare with cosine."""
+    if registry.method(cell.method).estimator.needs_labelled_rows:
+        raise NotApplicable(f"{cell.method} needs labelled rows, and {cell.setting!r} has none.")
+    _refuse_other_spaces(cell, data)
+    random, classes = np.random.default_rng(cell.seed), np.sort(data.semantics.classes)
+    try:
+        batches = pool_batches(cell.setting, data.y, classes, random)
+    except DataError as error:
+        raise NotApplicable(str(error)) from None
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all")
+    reset_peak()
+    begin = time.perf_counter()
+    answers = answer_pool(model, data.X, data.y, batches)
+    seconds, peak = time.perf_counter() - begin, peak_mb()
+    end, start = answers.accuracies
+    figures = {"accuracy": end, "start": start, "calibration_error": answers.calibration_error}
+    by_class = metrics.accuracy_by_class(answers.truth, answers.found)
+    measured = {**figures, "by_class": {str(c): v for c, v in by_class.items()}}
+    return Outcome("done", data.features, seconds, peak_mb=peak, metrics=measured)
+
+
 def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:
     """A method that needs no labelled rows compares rows with class vectors: widths must agree."""
     if registry.method(cell.method).estimator.needs_labelled_rows:
@@ -199,22 +222,3 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
         line["purity"] = float(right[new].mean()) if new.any() else None
         lines.append(line)
     return lines
-
-
-def reset_peak() -> None:
-    """Reset the peak of resident memory, where the system can (Linux)."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def peak_mb() -> float:
-    """Return the largest resident memory of this process, in megabytes."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        line = next(part for part in status.split("\n") if part.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1024
-    except (OSError, StopIteration):
-        unit = 2**20 if sys.platform == "darwin" else 2**10
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
