@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -150,6 +151,8 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         path : str or path
             By custom it ends in ``.safetensors``.
         """
+        if not hasattr(ZeroShotClassifier, "_write_file"):
+            import_module("unseen.persistence")  # sets it: estimators themselves know no files
         type(self)._write_file(self, path)
 
     @property
