@@ -24,9 +24,11 @@ HEADER = "# The versions that the tests run with; make setup installs exactly th
 NOTE = "# Written by tools/lock.py (make lock); see docs/releasing.md. Not edited by hand.\n"
 
 #: Each lock, and what it is resolved from: extras of pyproject.toml, groups and single packages.
+#: The first decides on versions for the others.
 LOCKS = {
-    "core": (["figures"], ["build"], ["pip"]),
     "everything": (["test"], ["build"], ["pip"]),
+    "core": (["figures"], ["build"], ["pip"]),
+    "docs": (["docs"], [], []),
     "release": ([], ["release"], []),
 }
 
@@ -49,7 +51,7 @@ def resolve(lock: str, constraints: str) -> str:
         limits.write_text(constraints, encoding="utf-8")
         more.write_text("\n".join(packages), encoding="utf-8")
         command = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header"]
-        command += ["--no-annotate", "--python-version", "3.11", "--constraint", str(limits)]
+        command += ["--no-annotate", "--python-version", "3.11.5", "--constraint", str(limits)]
         command += [part for extra in extras for part in ("--extra", extra)]
         command += [part for group in groups for part in ("--group", f"pyproject.toml:{group}")]
         command += [str(more), *(["pyproject.toml"] if extras else [])]
@@ -82,7 +84,7 @@ def main() -> None:
     before = CONSTRAINTS.read_text(encoding="utf-8")
     limits = moved(before, upgrade)
     resolved = {}
-    for lock in ("everything", "core", "release"):  # the first decides for the others
+    for lock in LOCKS:
         resolved[lock] = resolve(lock, limits)
         limits += "\n" + "\n".join(f"{n}=={v}" for n, v in pins(resolved[lock]).items())
     versions = {k: v for text in resolved.values() for k, v in pins(text).items()}
