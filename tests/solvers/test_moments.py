@@ -11,8 +11,7 @@ from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.rows.labelled import Rows
 from unseen.solvers import moments
-from unseen.solvers.moments import Metric, Moments, Ridge, ridge_solver
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Metric, Moments, Ridge, Sums, ridge_solver
 from unseen.transductive.selection import BalancedSelection
 
 

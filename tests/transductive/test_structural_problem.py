@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.inductive._bilinear_folds import Choice
+from unseen.inductive.bilinear import Choice
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
 from unseen.solvers import moments
-from unseen.solvers.moments import Moments, Ridge
+from unseen.solvers.moments import Moments, Ridge, Sums
 from unseen.solvers.structural import frank_wolfe, semantic_ridge, two_domains
-from unseen.solvers.sums import Sums
 from unseen.transductive._structural_problem import StructuralProblem
 
 
