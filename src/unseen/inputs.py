@@ -11,17 +11,17 @@ from traceback import walk_stack
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from unseen import array_likes, refusals
+from unseen.label_codes import NO_LABEL, coded_labels
 from unseen.rows import kernels
-from unseen.rows.chunk_checks import checked_chunks, checked_weights
+from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, chunked, gathered, in_chunks, kept, mapped, marked, summed
-from unseen.typing import Array, Codes, Mask
+from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
+from unseen.typing import Array, Codes
 
-UNLABELLED = -1
+UNLABELLED = NO_LABEL
 FLOATS = [np.float64, np.float32]
 
 KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
@@ -177,56 +177,11 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     >>> read_labels(np.array(["b", None, "a"], dtype=object))
     (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
     """
-    if not in_chunks(y) and (type(y) is not np.ndarray or y.ndim != 1):
-        y = column_or_1d(array_likes.readable_labels(y), warn=True)
-    parts = gathered(_classes_of, y, given=(minus_one,))
-    parts = [part for part in parts if len(part)] or parts[:1]
-    if len({part.dtype.kind in "iu" for part in parts}) > 1:
-        refusals.refuse_mixed_chunks()
-    classes = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
-    out = np.zeros(1, dtype=np.intp)
-    return classes, kept(mapped(_codes_of, y, given=(classes, minus_one), out=out))
-
-
-def _named(labels: Array, minus_one: bool) -> tuple[Mask, Array]:
-    """Return which rows have a label, and their labels: integers or strings."""
-    if labels.dtype.kind in "iu":
-        named = (labels != UNLABELLED) | (not minus_one)
-    elif labels.dtype.kind == "f":
-        named = ~np.isnan(labels)
-    elif labels.dtype.kind in "US":
-        named = np.ones(len(labels), dtype=bool)
-    else:
-        named = np.array([type(v) is str or not _is_missing(v) for v in labels.tolist()], dtype=bool)
-    given = labels[named]
-    if given.dtype == object:
-        kinds = set(map(type, given.tolist()))
-        texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
-        if not (texts or integers):
-            refusals.refuse_label_types(kinds)
-        given = np.array(given.tolist())
-    if given.dtype.kind == "f":  # integers that a missing value turned into floats
-        check_classification_targets(given)
-        given = given.astype(np.int64)
-        counted = (given != UNLABELLED) | (not minus_one)
-        named[named], given = counted, given[counted]
-    return named, given
-
-
-def _is_missing(label: object) -> bool:
-    missing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas has its own
-    return missing or (isinstance(label, float) and bool(np.isnan(label)))
-
-
-def _classes_of(labels: Array, minus_one: bool) -> Array:
-    return np.unique(_named(labels, minus_one)[1])
-
-
-def _codes_of(labels: Array, classes: Array, minus_one: bool) -> Codes:
-    named, given = _named(labels, minus_one)
-    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    codes[named] = np.searchsorted(classes, given)
-    return codes
+    if in_chunks(y):
+        return coded_chunks(y, coded_labels, minus_one)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = array_likes.readable_labels(y)
+    return coded_labels(column_or_1d(y, warn=True), minus_one)
 
 
 def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:

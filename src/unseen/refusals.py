@@ -31,23 +31,6 @@ def refuse_chunks(owner: str) -> NoReturn:
     )
 
 
-def refuse_label_types(kinds: set[type]) -> NoReturn:
-    """Say that labels are neither all strings nor all integers."""
-    raise ValueError(
-        "Unknown label type: y must hold strings or integers, all of one type, and None for "
-        f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
-        "labels in one type, that of the classes of semantics."
-    )
-
-
-def refuse_mixed_chunks() -> NoReturn:
-    """Say that labels are of different types in different chunks."""
-    raise ValueError(
-        "Unknown label type: y holds integers in some chunks and strings in others. Give labels of "
-        "one type."
-    )
-
-
 def refuse_few_classes(classes: Array, width: int, semantics: object, owner: str) -> NoReturn:
     """Say that labelled rows of two classes are needed, and what to do where there are none."""
     remedy = "Label rows of another class."

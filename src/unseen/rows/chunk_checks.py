@@ -1,12 +1,17 @@
-"""What is refused of rows in chunks: their shape at once, their numbers whenever a chunk is read."""
+"""Features, labels and weights in chunks: checked at once, or whenever a chunk is read."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.rows.chunks import Chunks
-from unseen.typing import Array
+from unseen.typing import Array, Codes
+
+Code = Callable[[Array, bool], tuple[Array, Codes]]
+"""Labels in memory, and whether -1 marks one without a label → classes, and the code of each."""
 
 
 def checked_chunks(X: Chunks, width: int | None, owner: str) -> Chunks:
@@ -44,6 +49,36 @@ def _finite(X: Array, dtype: npt.DTypeLike, chunk: tuple[int, int]) -> Array:
         f"Input X contains NaN or infinity: chunk {number}, row {start + rows[0]}, column "
         f"{columns[0]}. Fill such numbers in, or leave the rows out."
     )
+
+
+def coded_chunks(y: Chunks, code: Code, minus_one: bool) -> tuple[Array, Chunks]:
+    """Find the classes of each chunk of labels, where it is, merge them and code the labels.
+
+    ``code`` returns the classes of labels in memory and the code of each.
+    """
+    parts = [part for part in y.gathered(_classes_of, given=(code, minus_one)) if len(part)]
+    if len({part.dtype.kind in "iu" for part in parts}) > 1:
+        raise ValueError(
+            "Unknown label type: y holds integers in some chunks and strings in others. Give labels of "
+            "one type."
+        )
+    classes = np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+    example = np.zeros(1, dtype=np.intp)
+    return classes, y.mapped(_codes_of, given=(classes, code, minus_one), out=example).kept()
+
+
+def _classes_of(labels: Array, code: Code, minus_one: bool) -> Array:
+    return code(labels, minus_one)[0]
+
+
+def _codes_of(
+    labels: Array,
+    classes: Array,
+    code: Code,
+    minus_one: bool,
+) -> Codes:
+    of_chunk, codes = code(labels, minus_one)
+    return np.append(np.searchsorted(classes, of_chunk), -1)[codes]
 
 
 def checked_weights(weights: Array, dtype: npt.DTypeLike) -> Array:

@@ -10,7 +10,7 @@ the products that make them run in the dtype of X.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
@@ -35,7 +35,7 @@ def chunked(X: Any) -> Chunks | None:
     return next((chunks for opener in OPENERS if (chunks := opener(X)) is not None), None)
 
 
-def in_chunks(X: Any) -> bool:
+def in_chunks(X: object) -> TypeGuard[Chunks]:
     """Tell whether rows come in chunks, so that only passes can read them."""
     return isinstance(X, Chunks)
 
