@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.inductive.bilinear import Choice
+from unseen.inductive.bilinear import Choice, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
 from unseen.solvers import moments
 from unseen.solvers.moments import Moments, Ridge, Sums
-from unseen.solvers.structural import frank_wolfe, semantic_ridge, two_domains
+from unseen.solvers.structural import frank_wolfe, two_domains
 from unseen.transductive._structural_problem import StructuralProblem
 
 

@@ -20,7 +20,6 @@ from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_sums, class_weights, in_chunks, mapped, summed
 from unseen.solvers.moments import Moments, Sums, ridge_path
 from unseen.solvers.row_space import row_space
-from unseen.solvers.structural import semantic_ridge
 from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array, Codes
@@ -145,6 +144,18 @@ def semantic_coordinates(A: Array) -> tuple[Array, Array]:
 def semantic_scale(A: Array) -> float:
     """Return the mean eigenvalue of AAᵀ: the unit in which μ is searched."""
     return max(float(np.einsum("ij,ij->", A, A)) / len(A), np.finfo(float).tiny)
+
+
+def semantic_ridge(A: Array, mu: float) -> Array:
+    """Return AAᵀ + μI, or with μ = 0 a positive definite stand-in for AAᵀ.
+
+    With μ = 0 and AAᵀ singular, V is determined on span(A) only; the tiny ridge selects the
+    solution of minimum norm there, to rounding.
+    """
+    H: Array = A @ A.T
+    floor = np.finfo(float).eps * len(H) * max(float(np.trace(H)), np.finfo(float).tiny)
+    H[np.diag_indices_from(H)] += max(mu, floor)
+    return H
 
 
 def choose(

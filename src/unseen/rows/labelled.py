@@ -1,4 +1,4 @@
-"""Labelled rows, samples of them and class-wise folds, all drawn by content.
+"""Labelled rows, the best of them, samples and class-wise folds, drawn by content.
 
 In a class-wise fold whole classes are held out, as the unseen classes will be.
 """
@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks, Pass
-from unseen.rows.passes import blocks, class_totals, counts_by_chunk, kept, mapped, marked, taken
+from unseen.rows.passes import (
+    blocks,
+    class_totals,
+    constant,
+    counts_by_chunk,
+    kept,
+    mapped,
+    marked,
+    taken,
+)
+from unseen.rows.top_share import best_in_chunks
 from unseen.typing import Array, Codes
 
 FEWEST_CLASSES = 4
@@ -73,6 +83,23 @@ class Rows(NamedTuple):
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
+
+
+def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
+    """Mark the ``share`` of the rows of each class with the highest confidence; of equals the first."""
+    if isinstance(codes, Chunks):
+        return best_in_chunks(codes, confidence, share)
+    order = np.lexsort((-confidence, codes))
+    counts = np.bincount(codes)
+    start = np.cumsum(counts) - counts
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[order] = np.arange(len(codes)) - start[codes[order]]
+    return rank < np.ceil(share * counts)[codes]
+
+
+def sampled(X: Any, most: int) -> Array:
+    """Return at most so many rows of X, drawn by content, in memory."""
+    return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
 
 
 def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:

@@ -90,18 +90,6 @@ def _costs(
     return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
 
 
-def semantic_ridge(A: Array, mu: float) -> Array:
-    """Return AAᵀ + μI, or with μ = 0 a positive definite stand-in for AAᵀ.
-
-    With μ = 0 and AAᵀ singular, V is determined on span(A) only; the tiny ridge selects the
-    solution of minimum norm there, to rounding.
-    """
-    H: Array = A @ A.T
-    floor = np.finfo(float).eps * len(H) * max(float(np.trace(H)), np.finfo(float).tiny)
-    H[np.diag_indices_from(H)] += max(mu, floor)
-    return H
-
-
 def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
     """Return the map R → V with G V H = R."""
     left, right = ridge_solver(G, len(H), space), solver(H)

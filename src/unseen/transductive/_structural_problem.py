@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.inductive.bilinear import Choice, semantic_coordinates
+from unseen.inductive.bilinear import Choice, semantic_coordinates, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks
 from unseen.solvers.cholesky import Solve
@@ -24,7 +24,6 @@ from unseen.solvers.structural import (
     StructuralSolution,
     frank_wolfe,
     one_domain,
-    semantic_ridge,
     two_domains,
 )
 from unseen.typing import Array
