@@ -44,7 +44,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         The candidates, in the order of the columns of ``decision_function``. It follows the
         parameters ``semantics`` and ``candidates`` when they change.
     temperature_ : float
-        ``predict_proba`` is (1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L.
+        ``predict_proba`` is ``(1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L``.
     calibration_ : str
         On what the temperature was fitted.
     """
