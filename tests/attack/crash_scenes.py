@@ -1,4 +1,4 @@
-"""The kinds of write that are killed: what is there before, what is written, what must be found after."""
+"""The kinds of write that are killed: what is there before, what is written, and what must be found."""
 
 from __future__ import annotations
 

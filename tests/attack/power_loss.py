@@ -1,4 +1,4 @@
-"""What a disk may hold after the power fails: a journal of writes, without those that were not synced."""
+"""What a disk may hold after a power failure: a journal of writes, without the unsynced ones."""
 
 from __future__ import annotations
 
