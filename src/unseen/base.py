@@ -94,7 +94,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from the labelled rows.
 
         Parameters
@@ -109,7 +109,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
             self._learn(inputs.labelled_rows(X, codes, weights))
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> Any:
         """Return the scores of the candidates, columns as in ``classes_``.
 
         With exactly two candidates, as scikit-learn asks, the difference of their scores: positive
@@ -117,17 +117,17 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         """
         return result(mapped(kernels.decision, self._candidate_scores(X)))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row."""
         scores = self._candidate_scores(X)
         return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: object) -> Any:
         """Return probabilities; ``calibration_`` says on what they were fitted."""
         scores = self._candidate_scores(X)
         return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
@@ -207,7 +207,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
             wanted = "seen"  # one-hot: there is no unseen class to name
         return self._table().candidates(wanted, self.seen_classes_, type(self).__name__)
 
-    def _candidate_scores(self, X: Any) -> Any:
+    def _candidate_scores(self, X: object) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
         X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
@@ -247,7 +247,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
                 break
         raise NotImplementedError
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
 
         Models whose scores are regressed on one-hot labels return their scores; the others return
@@ -283,7 +283,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         self.temperature_ = temperature
 
 
-def bare(model: Any) -> Any:
+def bare(model: object) -> Any:
     """Return a copy of a fitted model without what it noted of its training rows, to be sent."""
     sent = copy(model)
     for name in NOTED:

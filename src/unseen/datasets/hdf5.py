@@ -183,7 +183,7 @@ def _attribute(dataset: Any, name: str) -> Any:
     return dataset.attrs[name] if dtype.kind in "Siu" and dtype.itemsize <= 64 else None
 
 
-def _reference(h5py: Any, file: Any, path: Any, place: str, ref: Any) -> str:
+def _reference(h5py: Any, file: Any, path: object, place: str, ref: Any) -> str:
     target = file[ref]  # an object reference cannot leave its file
     if not isinstance(target, h5py.Dataset):
         raise DataError(f"{path}: {place} refers to something that is not a text.")

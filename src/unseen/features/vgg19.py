@@ -35,7 +35,7 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(NAME, network, network, View(side, 224 / 256, "bilinear"))
 
 
-def _network(torch: Any, state: dict[str, Any], path: Path) -> tuple[Any, int]:
+def _network(torch: Any, state: dict[str, object], path: Path) -> tuple[Any, int]:
     """Build the layers that the state dict has weights for, and load them."""
     nn = torch.nn
     features: list[Any] = []

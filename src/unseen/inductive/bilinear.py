@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows import labelled
@@ -90,7 +91,7 @@ class BilinearClassifier(ZeroShotClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[1])
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return self._candidate_scores(X)
 
     def _choose_ridges(
@@ -225,14 +226,14 @@ class _Fold:
     """
 
     def __init__(
-        self, part: Codes, total: Sums, moments: Array, A: Array, C: Path, mu: Path, dtype: Any
+        self, part: Codes, total: Sums, held: Array, A: Array, C: Path, mu: Path, dtype: npt.DTypeLike
     ) -> None:
-        kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        train = total.without(moments, kept)
+        others = np.setdiff1d(np.arange(A.shape[1]), part)
+        train = total.without(held, others)
         values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
         halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
         self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
-        seen, unseen = A[:, kept], A[:, part]
+        seen, unseen = A[:, others], A[:, part]
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
         rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
         self.right = np.stack(rights).astype(dtype)

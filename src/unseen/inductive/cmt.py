@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from unseen.solvers.lbfgs import minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 BENT = 0.5
 """The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
@@ -96,7 +95,7 @@ class CMT(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         hidden: int = 100,
         ridge: float | str = "auto",
         max_iter: int = 15,

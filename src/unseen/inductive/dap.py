@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class DAP(AttributeClassifier):
@@ -80,7 +79,7 @@ class DAP(AttributeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)

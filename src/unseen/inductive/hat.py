@@ -18,7 +18,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
 from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, Label
 
 
 class HAT(AttributeClassifier):
@@ -101,8 +101,8 @@ class HAT(AttributeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
-        hierarchy: Mapping[Any, Any] | None = None,
+        candidates: CandidateClasses = "unseen",
+        hierarchy: Mapping[object, object] | None = None,
         levels: int = 2,
         ridge: float | str = "auto",
         outside: float | str = 0.3,
@@ -228,7 +228,7 @@ def clustered_levels(vectors: Array, levels: int) -> Codes:
     return groups
 
 
-def given_levels(labels: Sequence[Any], parents: Mapping[Any, Any], levels: int) -> Codes:
+def given_levels(labels: Sequence[Label], parents: Mapping[object, object], levels: int) -> Codes:
     """Return the groups that ``parents`` (child → parent) makes of the classes, from the root down.
 
     A class that lies higher than a level stays in the group of the level above.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from unseen.statistics.attributes import (
     signs,
     thresholds,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 LEAST = 0.01
 """No attribute is surer than this: a seen class is not the whole truth about an unseen one."""
@@ -93,7 +92,7 @@ class IAP(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
         sharpness: float | str = "auto",
     ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 STEPS = 50
 """Of the coder, for features."""
@@ -93,7 +92,7 @@ class JLSE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         spread: float | str = "auto",
         passes: int = 2,
     ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from unseen.inductive.dap import DAP
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class KDICA(DAP):
@@ -84,7 +83,7 @@ class KDICA(DAP):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         components: int = 200,
         alignment: float = 10.0,
         invariance: float = 1.0,
@@ -100,7 +99,7 @@ class KDICA(DAP):
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.03, 0.3, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> tuple[Sums, int, Array, int]:
         sums, targets, basis, dtype = super()._prepare(rows, vectors)
         B = invariant_components(
             sums, targets, int(self.components), float(self.alignment), float(self.invariance)

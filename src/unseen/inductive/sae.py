@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.statistics.scorer import Affine, Scorer, UnitLength
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SAE(TunedClassifier):
@@ -74,7 +73,7 @@ class SAE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
         compare: str = "features",
     ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -21,7 +20,7 @@ from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.attributes import Bank
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
@@ -109,11 +108,11 @@ class SynC(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         loss: str = "ovo",
         width: float | str = "auto",
         ridge: float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.loss = loss

@@ -20,7 +20,7 @@ def wrapped(meta: Any) -> Any:
 class WrappingClassifier(ZeroShotClassifier):
     """A classifier around an ``estimator``, whose fitted clone ``estimator_`` gives the scores."""
 
-    estimator: Any
+    estimator: ZeroShotClassifier
     estimator_: Any
 
     def _parameters(self) -> tuple[object, Any]:
@@ -41,7 +41,7 @@ class WrappingClassifier(ZeroShotClassifier):
         scorer: Scorer = self.estimator_._formula(vectors)
         return scorer
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return self.estimator_._label_embedding(X)
 
     def _semantic_width(self) -> int:

@@ -16,7 +16,7 @@ from unseen.labelling.photo_models import add_classes, load_model, model_origin,
 from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 LONGEST_NAME = 200
 """Characters of a class name."""
@@ -62,7 +62,7 @@ class Keeper:
         self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
-        self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
+        self._now: tuple[Any, list[Label]] = model, model.classes_.tolist()
 
     @property
     def model(self) -> Any:
@@ -70,7 +70,7 @@ class Keeper:
         return self._now[0]
 
     @property
-    def classes(self) -> list[Any]:
+    def classes(self) -> list[Label]:
         """The classes among which it answers."""
         return self._now[1]
 
@@ -112,7 +112,7 @@ class Keeper:
                 model.predict_proba(np.zeros((1, self.features)))  # before the file changes
             self._now = model, classes
 
-    def _enlarge(self, model: Any, new: NewClass) -> None:
+    def _enlarge(self, model: object, new: NewClass) -> None:
         _check(new, model, self.path, self._most)
         if new.vector is not None:
             columns = [str(i) for i in range(len(new.vector))]
@@ -135,7 +135,7 @@ def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
     return Given("the class", [new.name], columns, values, descriptions)  # type: ignore[list-item]
 
 
-def _check(new: NewClass, model: Any, path: Path, most: int) -> None:
+def _check(new: NewClass, model: object, path: Path, most: int) -> None:
     name = new.name
     ask = getattr(model, "_parameters", None)
     if ask is None or ask()[0] is None:

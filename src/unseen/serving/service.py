@@ -135,7 +135,7 @@ class Service:
             responses={201: {"model": AddedClass}, **fault_responses(400, 408, 409, 413, 415, 422)},
             openapi_extra=body_description({"application/json": AddRequest.model_json_schema()}),
         )
-        open_to_all: dict[str, Any] = {"security": []} if token else {}
+        open_to_all: dict[str, object] = {"security": []} if token else {}
         add(
             "/health",
             self.health,

@@ -214,7 +214,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         )
         return mean
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return ZeroShotClassifier._label_embedding(self, X)
 
 

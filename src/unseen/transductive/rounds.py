@@ -143,7 +143,7 @@ def show_round(observer: Observer, number: int, probabilities: Array) -> None:
     observer(number, shown)
 
 
-def scored_pool(model: Any, pool: Any, vectors: Array, scale: float | None = None) -> PoolScores:
+def scored_pool(model: Any, pool: object, vectors: Array, scale: float | None = None) -> PoolScores:
     """Return a model's scores of the pool and their log-probabilities.
 
     ``scale`` sets the model's temperature, in units of the spread of a row's scores.

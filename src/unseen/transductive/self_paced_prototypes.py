@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -33,7 +33,7 @@ from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows,
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
 from unseen.transductive.rounds import Round, show_round
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
-        class_prior: str | Mapping[Any, float] | None = "auto",
+        candidates: CandidateClasses = "unseen",
+        class_prior: str | Mapping[object, float] | None = "auto",
         rounds: int = ROUNDS,
         shrinkage: float | str = "auto",
         normalise: str = "auto",

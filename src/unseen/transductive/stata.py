@@ -13,7 +13,7 @@ from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class StatA(SoftLabelClassifier):
@@ -82,7 +82,7 @@ class StatA(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         anchor: float = 1.0,
         determinant: bool = True,
