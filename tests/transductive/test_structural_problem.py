@@ -10,7 +10,7 @@ import pytest
 from unseen.inductive.bilinear import Choice, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
-from unseen.solvers import moments
+from unseen.solvers import moments, shared_subspace
 from unseen.solvers.moments import Moments, Ridge, Sums
 from unseen.solvers.structural import frank_wolfe, two_domains
 from unseen.transductive._structural_problem import StructuralProblem
@@ -62,7 +62,7 @@ def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(moments, "LEAST", 0)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
 
     def found(rounds: list[Rows]) -> Any:
         choice = Choice(9.0, 0.5, None, Sums.of(rows, 6))
