@@ -18,7 +18,7 @@ from unseen.labelling.photo_models import add_classes, load_model, model_origin,
 from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-from unseen.typing import Array, Label
+from unseen.typing import Array
 
 LONGEST_NAME = 200
 """Characters of a class name."""
@@ -77,7 +77,7 @@ class Keeper:
         self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
-        self._now: tuple[Any, list[Label]] = model, model.classes_.tolist()
+        self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
 
     @property
     def model(self) -> Any:
@@ -85,7 +85,7 @@ class Keeper:
         return self._now[0]
 
     @property
-    def classes(self) -> list[Label]:
+    def classes(self) -> list[Any]:
         """The classes among which it answers."""
         return self._now[1]
 
@@ -154,14 +154,9 @@ class Keeper:
                     model.predict_proba(np.zeros((1, self.features)))  # before the file changes
             self._now = model, classes
 
-<<<<<<< HEAD
-    def _enlarge(self, model: object, new: NewClass) -> None:
-        _check(new, model, self.path, self._most)
-=======
     def _enlarge(self, model: Any, new: NewClass) -> None:
         shown = Path(self.path.name)  # a client need not know where the file is
         _check(new, model, self._most)
->>>>>>> wt-house-land
         if new.vector is not None:
             columns = [str(i) for i in range(len(new.vector))]
             recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
@@ -214,19 +209,8 @@ def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
     return Given("the class", [new.name], columns, values, descriptions)  # type: ignore[list-item]
 
 
-<<<<<<< HEAD
-def _check(new: NewClass, model: object, path: Path, most: int) -> None:
-    name = new.name
-    ask = getattr(model, "_parameters", None)
-    if ask is None or ask()[0] is None:
-        raise DataError(
-            f"{path.name}: this model has no class vectors, so no class can be added to it."
-        )
-    table = ClassTable.of(ask()[0])
-=======
 def _check(new: NewClass, model: Any, most: int) -> None:
     name, table = new.name, _table(model)
->>>>>>> wt-house-land
     whole = table.classes.dtype.kind in "iu"
     if whole != isinstance(name, int):
         kind = "an integer" if whole else "a text"
