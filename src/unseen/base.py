@@ -8,7 +8,7 @@ parameters may change after ``fit``: only the scores over the classes are comput
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from importlib import import_module
 from os import PathLike
@@ -27,7 +27,7 @@ from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summe
 from unseen.semantics import ClassTable
 from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
@@ -70,11 +70,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
     calibration_: str
 
-    def __init__(
-        self,
-        semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = "unseen",
-    ) -> None:
+    def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics
         self.candidates = candidates
 

@@ -108,7 +108,7 @@ class TunedClassifier(ZeroShotClassifier):
         """Compute what does not depend on the setting."""
 
     @abstractmethod
-    def _solve(self, prepared: object, setting: Setting) -> None:
+    def _solve(self, prepared: Any, setting: Setting) -> None:
         """Learn with this setting; leaves all that ``_scores`` needs on ``self``."""
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:

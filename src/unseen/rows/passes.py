@@ -115,7 +115,7 @@ def result(values: RowValues) -> Any:
     return values.result() if isinstance(values, Chunks) else values
 
 
-def constant(rows: Any, value: int) -> Any:
+def constant(rows: RowValues, value: int) -> RowValues:
     """Return the same integer for every row."""
     if isinstance(rows, Chunks):
         return rows.constant(value)

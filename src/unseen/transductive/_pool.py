@@ -19,7 +19,7 @@ from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
 from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
-from unseen.typing import Array, Codes, Label
+from unseen.typing import Array, Codes, Label, RowValues
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
 """Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
@@ -171,7 +171,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return self
 
     @abstractmethod
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
 
     def _own(self, candidates: Array) -> Array:
@@ -182,7 +182,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         """Return the place of the answer for each row of the pool among the candidates."""
         return np.asarray(self._rows_scores(split.pool, split.vectors).argmax(axis=1))
 
-    def _note(self, split: Split, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: RowValues) -> None:
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]

@@ -18,7 +18,7 @@ from unseen.statistics.shared_model import cosines
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
 from unseen.transductive.rounds import Observer, Round, show_round
-from unseen.typing import Array, CandidateClasses, Codes, Label, Mask
+from unseen.typing import Array, CandidateClasses, Codes, Label, Mask, RowValues
 
 SENTENCE_SCALE = 20.0
 """τ for sentence encoders; CLIP's is 100."""
@@ -118,7 +118,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         self.calibration_ = "none: probabilities have the entropy of the first answer"
         return split
 
-    def _note(self, split: Split, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: RowValues) -> None:
         super()._note(split, first_round)
         self.start_ = self.transduction_.copy()
         self.start_[~split.labelled] = split.candidates[self._start_codes(split)]

@@ -21,7 +21,7 @@ from unseen.rows.passes import (
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds
 from unseen.transductive.selection import reviewed_strategy
-from unseen.typing import Array, CandidateClasses, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RowValues
 
 
 class SelfPaced(WrappingClassifier, TransductiveClassifier):
@@ -83,7 +83,7 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         self.selection = selection
         self.settle = settle
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         candidates = split.candidates
         classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -96,9 +96,7 @@ class StatA(SoftLabelClassifier):
         self.rounds = rounds
 
     @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
+    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
         """Return the estimator with the settings of the authors' program."""
         published: dict[str, Any] = {"anchor": 1.0, "determinant": False, "neighbours": 3, "rounds": 10}
         return cls(semantics, candidates, scale=CLIP_SCALE, **published)

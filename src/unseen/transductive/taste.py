@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import Selection, reviewed_strategy
-from unseen.typing import Array, CandidateClasses
+from unseen.typing import Array, CandidateClasses, RowValues
 
 ROUND_C = 0.3
 """C of the rounds, in units of the mean diagonal of 2XᵀX, when it is not given by hand. Inductive folds
@@ -126,7 +126,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.settle = settle
         self.tol = tol
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         problem = self._start(split, compress)
         if not len(split.pool):
