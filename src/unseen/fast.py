@@ -76,7 +76,7 @@ class FastTraining(WrappingClassifier):
     def fit(
         self,
         X: object,
-        y: object,
+        y: object = None,
         sample_weight: object = None,
         *,
         known: Mapping[int, Label] | None = None,

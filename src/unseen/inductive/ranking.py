@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state

@@ -80,7 +80,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     def fit(
         self,
         X: object,
-        y: object,
+        y: object = None,
         sample_weight: object = None,
         *,
         known: Mapping[int, Label] | None = None,
