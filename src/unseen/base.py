@@ -28,6 +28,7 @@ from unseen.inputs import (
     read_rows,
     read_training,
 )
+from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
@@ -40,7 +41,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(PublishedForm, InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes

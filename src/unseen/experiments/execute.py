@@ -85,7 +85,8 @@ def _share(labels: Array, rows: Array, share: float) -> Array:
 
 def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
     candidates = "all" if cell.setting == "gzsl" else "unseen"
-    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates)
+    form = cell.preset, cell.parameters
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates, form)
     if cell.prior == "default":
         return model
     pool = data.test_unseen

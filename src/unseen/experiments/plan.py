@@ -14,7 +14,13 @@ from typing import Any
 import unseen
 from unseen.experiments import registry
 from unseen.experiments.code_digest import code_digest
-from unseen.experiments.specification import Experiment, Specification, derive_seed
+from unseen.experiments.specification import (
+    Experiment,
+    Parameter,
+    Specification,
+    derive_seed,
+    frozen_parameters,
+)
 from unseen.methods import catalogue
 
 
@@ -43,6 +49,11 @@ class Cell:
     share: float = 1.0
     C: float | None = None
     data_hash: str = ""
+    preset: str = "default"
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+
+    def __post_init__(self) -> None:  # a cell that comes from JSON has lists
+        object.__setattr__(self, "parameters", frozen_parameters(self.parameters))
 
     @property
     def seed(self) -> int:
@@ -64,6 +75,8 @@ class Cell:
             extras.append(f"share {self.share:g}" if self.share else "one row a class")
         if self.C is not None:
             extras.append(f"C={self.C:g}")
+        extras += [self.preset] * (self.preset != "default")
+        extras += [f"{name}={value}" for name, value in self.parameters]
         return " · ".join([self.dataset, self.method, f"trial {self.trial}", *extras])
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,8 +118,8 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
     cells: dict[Cell, None] = {}
     for experiment in specification.experiments:
         for name in experiment.methods:
-            if name not in registry.MEASUREMENTS:
-                registry.method(name)
+            if name not in registry.MEASUREMENTS:  # what cannot be built is said before any fit
+                registry.configured(name, None, 0, form=(experiment.preset, experiment.parameters))
         for dataset in registry.resolve(experiment.datasets, data) if experiment.datasets else ():
             if dataset not in hashes:
                 hashes[dataset] = registry.fingerprint(dataset, data)
@@ -128,7 +141,6 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
                         for C in experiment.C or (None,):
-                            cells.append(
-                                Cell(dataset, name, trial, setting, prior, share, C, data_hash)
-                            )
+                            fit = dataset, name, trial, setting, prior, share, C, data_hash
+                            cells.append(Cell(*fit, experiment.preset, experiment.parameters))
     return cells

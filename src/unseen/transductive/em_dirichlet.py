@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
 from unseen.citation import Citation
+from unseen.published import CODE, Setting
 from unseen.rows.passes import blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
@@ -80,6 +81,13 @@ class EMDirichlet(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = (
+        Setting("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),
+        Setting("effective_classes", 5, CODE, "The same: tasks of five classes."),
+        Setting("rounds", 20, CODE, "The same."),
+        Setting("steps", 1000, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Martin, Huang, Shakeri, Pesquet and Ben Ayed",
         "Transductive zero-shot and few-shot CLIP",
@@ -109,13 +117,6 @@ class EMDirichlet(SoftLabelClassifier):
         self.hard = hard
         self.rounds = rounds
         self.steps = steps
-
-    @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, scale=30.0, effective_classes=5, rounds=20, steps=1000)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
