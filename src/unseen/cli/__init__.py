@@ -17,7 +17,7 @@ from unseen.cli import (
     photo_commands,
     serve_commands,
 )
-from unseen.cli.output import print_error
+from unseen.cli.output import print_error, write_what_the_console_can
 
 EPILOG = (
     "Start with: unseen demo. Exit codes: 0 done, 1 a check found errors (datasets audit), 2 something "
@@ -80,6 +80,7 @@ def options(
 
 def main() -> None:
     """Run the command; what is wrong with the input is one line, and exit code 2."""
+    write_what_the_console_can()
     try:
         app()
     except (ValueError, OSError) as error:  # DataError is a ValueError

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import sys
 import time
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from threadpoolctl import threadpool_limits
 
 import unseen
-from unseen.datasets.record import ZeroShotDataset
+from unseen.cli.output import print_json, print_notes
 from unseen.files import atomic_file
 from unseen.methods import DEFAULT, Method, fast_form, find
-from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
+from unseen.version import install_command
+
+if TYPE_CHECKING:
+    from unseen.datasets.record import ZeroShotDataset
 
 SHOWN = ("PrototypeRidge", "ESZSL", "SJE", "ASTE", "TASTE")
 """The paper's own methods, shown with their fast forms."""
@@ -53,6 +55,7 @@ def demo(
     from unseen.datasets import load_letters_to_digits
 
     data = load_letters_to_digits()
+    notes = _missing_picture()
     todo = shown_methods()
     results, shown = [], None
     with _progress() as bar:
@@ -66,18 +69,27 @@ def demo(
                 shown = method.name, model
     report = _report(data, results, seed)
     paths = _write(out, report, results)
-    if shown is not None:
+    if shown is not None and not notes:
         name, model = shown
         with atomic_file(out / "digits.png") as temporary:
             _draw(temporary, name, model.set_params(candidates="unseen"), data)
         paths.insert(0, out / "digits.png")
+    print_notes(notes)
     if as_json:
-        typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
         return
     console = Console()
     console.print(_table(data, results))
     console.print(_explanation(data), style="dim", highlight=False)
     console.print("\nwrote " + ", ".join(str(path) for path in paths), soft_wrap=True, highlight=False)
+
+
+def _missing_picture() -> list[str]:
+    """Return why there will be no picture, if matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return []
+    command = install_command("figures")
+    return [f"No picture is drawn, because matplotlib is not installed: {command}"]
 
 
 def shown_methods() -> list[Method]:
@@ -88,6 +100,11 @@ def shown_methods() -> list[Method]:
 
 def measure(method: Method, data: ZeroShotDataset, seed: int = 0) -> tuple[Any, Result]:
     """Fit a method and measure it; only ``fit`` is timed."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
+
     model = method.build(data.semantics, random_state=seed)
     X, y = data.transductive() if method.transductive else (data.X[data.train], data.y[data.train])
     test = np.concatenate([data.test_seen, data.test_unseen])
@@ -107,6 +124,7 @@ def _draw(path: Path, name: str, model: Any, data: ZeroShotDataset) -> None:
     """Draw the most confident digits of each class, right and wrong."""
     from sklearn.datasets import load_digits
 
+    from unseen.metrics import per_class_accuracy
     from unseen.reporting.answer_picture import draw_answers
 
     truth = data.y[data.test_unseen]
