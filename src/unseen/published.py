@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from unseen.typing import Array
 
 PAPER = "paper"
-"""The paper's own text says so."""
+"""The method's paper describes it so."""
 CODE = "code"
 """The authors' public code does so; the paper leaves it open or says otherwise."""
 UNVERIFIED = "not verified"
@@ -18,7 +18,7 @@ SOURCES = (PAPER, CODE, UNVERIFIED)
 
 
 @dataclass(frozen=True)
-class Setting:
+class PublishedChoice:
     """One choice of a published form.
 
     Parameters
@@ -33,7 +33,7 @@ class Setting:
 
     Examples
     --------
-    >>> print(Setting("C", 0.1, PAPER, "Section V-A fixes C = 0.1."))
+    >>> print(sets("C", 0.1, PAPER, "Section V-A fixes C = 0.1."))
     C=0.1 (paper): Section V-A fixes C = 0.1.
     """
 
@@ -53,22 +53,32 @@ class Setting:
         return f"{head}({self.source}): {self.note}"
 
 
-def holds(source: str, note: str) -> Setting:
+def sets(parameter: str, value: object, source: str, note: str) -> PublishedChoice:
+    """Return the value that a published form gives to a parameter."""
+    return PublishedChoice(parameter, value, source, note)
+
+
+def holds(source: str, note: str) -> PublishedChoice:
     """Return what holds of a published form whatever the parameters are."""
-    return Setting("", None, source, note)
+    return PublishedChoice("", None, source, note)
+
+
+def choices(*given: PublishedChoice) -> tuple[PublishedChoice, ...]:
+    """Return the choices of a published form, for the class attribute ``published``."""
+    return given
 
 
 class PublishedForm:
     """What gives every estimator ``as_published``. A class with a ``published`` list documents it."""
 
-    published: ClassVar[tuple[Setting, ...] | None] = None
+    published: ClassVar[tuple[PublishedChoice, ...] | None] = None
     """The settings of the authors' form; None for a class that is no published method."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         settings = vars(cls).get("published")
         if settings and cls.__doc__:
-            lines = "".join(f"\n    - {setting}" for setting in settings)
+            lines = "".join(f"\n    - {choice}" for choice in settings)
             cls.__doc__ += (
                 f"\n\n    ``as_published`` sets, with the source of each choice:\n{lines}\n    "
             )

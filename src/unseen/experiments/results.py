@@ -25,6 +25,8 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "seen_error_rows": lambda r: r.metrics["seen_error_rows"],
     "seen_error_patterns": lambda r: r.metrics["seen_error_patterns"],
     "a_distance": lambda r: r.metrics["a_distance"],
+    "capacity": lambda r: r.metrics["capacity"],
+    "joint_error": lambda r: r.metrics["joint_error"],
     "start": lambda r: 100 * r.metrics["start"],
     "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
 }
@@ -95,8 +97,8 @@ class Results:
         return next((r.features for r in self.done if r.dataset == dataset), "")
 
     def methods(self, *, transductive: bool | None = None, fast: bool | None = None) -> list[str]:
-        """Return the methods with a finished fit, in the order of the catalogue."""
-        there = {r.method for r in self.fits}
+        """Return the methods with a finished fit by default, in the order of the catalogue."""
+        there = {r.method for r in self.fits if r.preset == "default"}
         return [
             m.name
             for m in catalogue().values()
@@ -104,6 +106,24 @@ class Results:
             and (transductive is None or m.transductive == transductive)
             and (fast is None or m.fast == fast)
         ]
+
+    def forms_of(self, table: str) -> list[str]:
+        """Return the methods of Table "II", "III" or "IV" that have a cell in any form."""
+        there = {r.method for r in self.all}
+        wanted = {"II": (False, False), "III": (True, False)}
+        return [
+            m.name
+            for m in catalogue().values()
+            if m.name in there
+            and (m.fast if table == "IV" else (m.transductive, m.fast) == wanted[table])
+        ]
+
+    def fitted_forms(self) -> list[tuple[str, str, str]]:
+        """Return data set, method and preset of all finished fits of plain methods."""
+        plain = {m.name: i for i, m in enumerate(catalogue().values()) if not m.fast}
+        made = {(r.dataset, r.method, r.preset) for r in self.fits if r.method in plain}
+        order = {name: i for i, name in enumerate(self.datasets)}
+        return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
 
     def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
         """Return the trials of one method on one data set, by default of the plain protocol."""

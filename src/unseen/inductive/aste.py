@@ -17,7 +17,7 @@ from unseen.inductive._paper_descent import (
     descent_start,
 )
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
-from unseen.published import PAPER, UNVERIFIED, Setting, holds
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
 from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
@@ -31,20 +31,20 @@ from unseen.solvers.structural import (
 )
 from unseen.typing import Array
 
-DESCENT = (
-    Setting("solver", "sgd", PAPER, "Algorithm 1 and Eq. (14): descent in batches of 50."),
+DESCENT = choices(
+    sets("solver", "sgd", PAPER, "Algorithm 1 and Eq. (14): descent in batches of 50."),
     holds(PAPER, "Step sizes 1, 0.1 and 0.01, 50 steps each as a round; a start from the normal law."),
-    Setting("C", 0.1, PAPER, "Section V-A fixes C = 0.1."),
-    Setting("mu", 0.0, PAPER, "Eq. (11) has no semantic ridge."),
-    Setting(
+    sets("C", 0.1, PAPER, "Section V-A fixes C = 0.1."),
+    sets("mu", 0.0, PAPER, "Eq. (11) has no semantic ridge."),
+    sets(
         "step_scale",
         "curvature",
         UNVERIFIED,
         "The printed steps diverge on every set tried here, "
         "and the paper does not say how its features were scaled; 'paper' takes them literally.",
     ),
-    Setting("start_scale", "curvature", UNVERIFIED, "The variance of the start is not stated."),
-    Setting("max_iter", 100, UNVERIFIED, "Algorithm 1 ends under a tolerance ε that is not stated."),
+    sets("start_scale", "curvature", UNVERIFIED, "The variance of the start is not stated."),
+    sets("max_iter", 100, UNVERIFIED, "Algorithm 1 ends under a tolerance ε that is not stated."),
 )
 """The settings of the paper that ASTE and TASTE share."""
 

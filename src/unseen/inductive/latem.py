@@ -9,6 +9,7 @@ import numpy as np
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import ranking_hinge
 from unseen.typing import Array, Codes
 
@@ -47,6 +48,8 @@ class LatEm(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -61,6 +64,16 @@ class LatEm(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Piecewise bilinear scores with the hinge rank loss."),
+        sets(
+            "center", False, UNVERIFIED, "No centring of vectors is known of; it standardises features."
+        ),
+        sets("pieces", 4, UNVERIFIED, "The original chooses 2 to 10 pieces on folds or prunes."),
+        sets("epochs", 10, UNVERIFIED, "The original stops after a tuned number of epochs."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it."),
+    )
 
     citation = Citation(
         "Xian, Akata, Sharma, Nguyen, Hein and Schiele",
@@ -79,8 +92,10 @@ class LatEm(RankingClassifier):
         epochs: int = 10,
         batch_size: int = 50,
         random_state: Any = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
         self.pieces = pieces
 
     @classmethod

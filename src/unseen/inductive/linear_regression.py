@@ -10,8 +10,7 @@ import numpy as np
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
-from unseen.published import PAPER, UNVERIFIED, holds
-from unseen.published import Setting as Published
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_patterns
 from unseen.solvers.sums import Sums
@@ -58,9 +57,9 @@ class LinearRegressionZSL(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
-    published = (
+    published = choices(
         holds(PAPER, "Ridge regression from rows to class vectors; the nearest vector answers."),
-        Published("ridge", "auto", UNVERIFIED, "The weight of the paper on ASTE is not stated."),
+        sets("ridge", "auto", UNVERIFIED, "The weight of the paper on ASTE is not stated."),
     )
 
     citation = Citation(

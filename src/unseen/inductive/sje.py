@@ -13,7 +13,7 @@ from unseen.inductive._paper_descent import (
     descent_start,
 )
 from unseen.inductive.ranking import RankingClassifier
-from unseen.published import PAPER, UNVERIFIED, Setting, holds
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
 from unseen.solvers.losses import structured_hinge
@@ -67,11 +67,11 @@ class SJE(RankingClassifier):
     array(['cat'], dtype='<U3')
     """
 
-    published = (
+    published = choices(
         holds(PAPER, "The unregularised structured hinge with margin 1, by stochastic descent."),
-        Setting("batch_size", 1, PAPER, "A step for each row."),
-        Setting("epochs", 10, UNVERIFIED, "The original stops early on a validation set."),
-        Setting(
+        sets("batch_size", 1, PAPER, "A step for each row."),
+        sets("epochs", 10, UNVERIFIED, "The original stops early on a validation set."),
+        sets(
             "learning_rate",
             1.0,
             UNVERIFIED,

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
 from unseen.citation import Citation
-from unseen.published import CODE, Setting
+from unseen.published import CODE, choices, sets
 from unseen.rows.passes import blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
@@ -81,11 +81,11 @@ class EMDirichlet(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
-    published = (
-        Setting("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),
-        Setting("effective_classes", 5, CODE, "The same: tasks of five classes."),
-        Setting("rounds", 20, CODE, "The same."),
-        Setting("steps", 1000, CODE, "The same."),
+    published = choices(
+        sets("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),
+        sets("effective_classes", 5, CODE, "The same: tasks of five classes."),
+        sets("rounds", 20, CODE, "The same."),
+        sets("steps", 1000, CODE, "The same."),
     )
 
     citation: ClassVar[Citation | None] = Citation(

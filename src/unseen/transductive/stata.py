@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
-from unseen.published import CODE, Setting
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
@@ -68,12 +68,12 @@ class StatA(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
-    published = (
-        Setting("scale", CLIP_SCALE, CODE, "CLIP's own temperature."),
-        Setting("anchor", 1.0, CODE, "The authors' program."),
-        Setting("determinant", False, CODE, "Their log-density leaves the determinant out."),
-        Setting("neighbours", 3, CODE, "The same."),
-        Setting("rounds", 10, CODE, "The same."),
+    published = choices(
+        sets("scale", CLIP_SCALE, CODE, "CLIP's own temperature."),
+        sets("anchor", 1.0, CODE, "The authors' program."),
+        sets("determinant", False, CODE, "Their log-density leaves the determinant out."),
+        sets("neighbours", 3, CODE, "The same."),
+        sets("rounds", 10, CODE, "The same."),
     )
 
     citation: ClassVar[Citation | None] = Citation(

@@ -11,7 +11,7 @@ from unseen.citation import Citation
 from unseen.inductive._bilinear_folds import Choice
 from unseen.inductive.aste import DESCENT
 from unseen.inductive.bilinear import BilinearClassifier
-from unseen.published import PAPER, Setting
+from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
 from unseen.solvers.structural import StructuralSolution
@@ -97,14 +97,14 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     np.str_('fox')
     """
 
-    published = (
+    published = choices(
         *DESCENT,
-        Setting(
+        sets(
             "selection", "threshold", PAPER, "Eq. (22), with θ = (0.5, 0.7, 0.9, 1)·δ in Section V-A."
         ),
-        Setting("pool_weight", 1.0, PAPER, "Eq. (17) has no weight."),
-        Setting("shrinkage", None, PAPER, "Eq. (20): the plain norm."),
-        Setting("settle", 0, PAPER, "One round for each θ."),
+        sets("pool_weight", 1.0, PAPER, "Eq. (17) has no weight."),
+        sets("shrinkage", None, PAPER, "Eq. (20): the plain norm."),
+        sets("settle", 0, PAPER, "One round for each θ."),
     )
 
     citation = Citation(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
-from unseen.published import PAPER, Setting
+from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
@@ -71,11 +71,11 @@ class TransCLIP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
-    published = (
-        Setting("scale", CLIP_SCALE, PAPER, "CLIP's own temperature."),
-        Setting("text_weight", 1.0, PAPER, "λ of the zero-shot form."),
-        Setting("neighbours", 3, PAPER, "Three nearest neighbours."),
-        Setting("rounds", 10, PAPER, "Ten rounds."),
+    published = choices(
+        sets("scale", CLIP_SCALE, PAPER, "CLIP's own temperature."),
+        sets("text_weight", 1.0, PAPER, "λ of the zero-shot form."),
+        sets("neighbours", 3, PAPER, "Three nearest neighbours."),
+        sets("rounds", 10, PAPER, "Ten rounds."),
     )
 
     citation: ClassVar[Citation | None] = Citation(

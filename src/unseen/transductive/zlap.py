@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
-from unseen.published import CODE, Setting
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.passes import blocks
 from unseen.statistics.entropy import KEPT_CLASSES
@@ -76,10 +76,10 @@ class ZLaP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
-    published = (
-        Setting("neighbours", 5, CODE, "vladan-stojnic/ZLaP."),
-        Setting("text_power", 5.0, CODE, "The same."),
-        Setting("propagation", 0.3, CODE, "The same."),
+    published = choices(
+        sets("neighbours", 5, CODE, "vladan-stojnic/ZLaP."),
+        sets("text_power", 5.0, CODE, "The same."),
+        sets("propagation", 0.3, CODE, "The same."),
     )
 
     citation: ClassVar[Citation | None] = Citation(
