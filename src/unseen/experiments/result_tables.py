@@ -224,7 +224,7 @@ def domain_terms(results: Results) -> Table:
         "classes: "
         "0 cannot tell, 2 never errs.",
     ]
-    columns = ("Data", "Features", "capacity", "λ, at most", "proxy A-distance")
+    columns = ("Data", "Features", "capacity", "joint error, at most", "proxy A-distance")
     title = "Eq. (25), second to fourth term — capacity, joint error, distance of the domains"
     return Table("domain_terms", title, columns, rows, notes)
 
