@@ -29,6 +29,7 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "joint_error": lambda r: r.metrics["joint_error"],
     "start": lambda r: 100 * r.metrics["start"],
     "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
+    "calibration_error": lambda r: r.metrics["calibration_error"],
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
 
@@ -51,7 +52,7 @@ def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) ->
         return Value("–")
     numbers = np.array([MEASURES[measure](row) for row in rows])
     mean = float(numbers.mean())
-    text = f"{mean:.{digits}f}"
+    text = signed(mean) if measure == "gain" else f"{mean:.{digits}f}"
     if len(rows) > 1 and measure == "accuracy":
         text += f" ± {numbers.std(ddof=1):.{digits}f}"
     return Value(text, mean, tuple(row.key for row in rows), f"mean {measure}")
