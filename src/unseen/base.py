@@ -96,7 +96,7 @@ class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, Bas
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows.
 
         Parameters

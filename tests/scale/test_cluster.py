@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.inductive import _bilinear_folds
+from unseen.inductive import bilinear
 from unseen.rows import top_share
 from unseen.scale import cluster as passes
 from unseen.scale import connect, open_files
@@ -124,7 +124,7 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
 
     computed = passes._computed
     monkeypatch.setattr(passes, "_computed", watched)
-    monkeypatch.setattr(_bilinear_folds, "TEMPERED", 10)  # samples that are small against 20,000 rows
+    monkeypatch.setattr(bilinear, "TEMPERED", 10)  # samples that are small against 20,000 rows
     monkeypatch.setattr(top_share, "FEW", 100)
     monkeypatch.setattr(review, "SKETCH_ROWS", 300)
     model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")

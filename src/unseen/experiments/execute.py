@@ -159,7 +159,8 @@ def _answer_unlabelled(cell: Cell, data: ZeroShotDataset) -> Outcome:
         batches = pool_batches(cell.setting, data.y, classes, random)
     except DataError as error:
         raise NotApplicable(str(error)) from None
-    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all")
+    form = cell.preset, cell.parameters
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all", form)
     reset_peak()
     begin = time.perf_counter()
     answers = answer_pool(model, data.X, data.y, batches)

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from unseen.citation import Citation
-from unseen.inductive._bilinear_folds import Choice
 from unseen.inductive._paper_descent import (
     descent_coordinates,
     descent_generator,
     descent_schedule,
     descent_start,
 )
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
+from unseen.inductive.bilinear import (
+    BilinearClassifier,
+    Choice,
+    in_own_span,
+    semantic_coordinates,
+    semantic_ridge,
+)
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
@@ -26,7 +31,6 @@ from unseen.solvers.scheduled_descent import scheduled_descent
 from unseen.solvers.structural import (
     frank_wolfe,
     one_domain,
-    semantic_ridge,
     structural_objective,
 )
 from unseen.typing import Array

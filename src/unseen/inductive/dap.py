@@ -13,7 +13,7 @@ from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
 from unseen.published import CODE, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
 from unseen.typing import Array
 

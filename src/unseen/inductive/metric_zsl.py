@@ -14,7 +14,7 @@ from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
 from unseen.solvers.lbfgs import minimise
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.citation import Citation
-from unseen.inductive._bilinear_folds import Choice
 from unseen.inductive.aste import DESCENT
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, Choice
 from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
+from unseen.solvers.moments import Sums
 from unseen.solvers.structural import StructuralSolution
-from unseen.solvers.sums import Sums
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_descent import StructuralDescent
 from unseen.transductive._structural_problem import StructuralProblem
