@@ -48,9 +48,10 @@ FOOT = """
 
 `preset = "printed"` runs what the paper on ASTE ran itself, with the settings that it prints: LR,
 ESZSL, SJE, ASTE and TASTE, and their fast forms, which start at ESZSL's solution. Its step sizes 1, 0.1
-and 0.01 **diverge** for ASTE and TASTE on every data set that we have: the curvature of the loss allows 0.009 on
-letters and 0.00004 on CUB with EfficientNet-Lite0. Such a cell is reported as "diverged". The published
-preset of ASTE and TASTE divides the steps by the curvature; that is our reading, marked "not verified".
+and 0.01 **diverge** for ASTE and TASTE on every data set that we have: the curvature of the loss allows
+0.009 on letters and 0.00004 on CUB with EfficientNet-Lite0. Such a cell is reported as "diverged". The
+published preset of ASTE and TASTE divides the steps by the curvature; that is our reading, marked "not
+verified".
 """
 
 
