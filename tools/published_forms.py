@@ -23,7 +23,7 @@ from unseen import SAE, WDVSc
 
 sae = SAE.as_published(semantics={"cat": [1, 0], "dog": [0, 1], "fox": [1, 1]})
 assert (sae.lam, sae.scaling) == (500000.0, "published")
-assert WDVSc.as_published(constraint="matching").clusters == "random"   # their BMVSc
+assert WDVSc.as_published(constraint="matching").clusters == "random"  # their BMVSc
 ```
 
 Each line below is part of the class attribute `published`, stands in the docstring, and is checked by
