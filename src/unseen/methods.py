@@ -99,7 +99,7 @@ class Method:
         self,
         semantics: object = None,
         *,
-        candidates: Any = None,
+        candidates: object = None,
         random_state: int | None = None,
         published: bool = False,
         parameters: Mapping[str, Any] | None = None,

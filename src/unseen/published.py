@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from unseen.typing import Array
+from unseen.typing import CandidateClasses
 
 PAPER = "paper"
 """The method's paper describes it so."""
@@ -87,7 +86,7 @@ class PublishedForm:
     def as_published(
         cls,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = None,
+        candidates: CandidateClasses | None = None,
         **changes: Any,
     ) -> Self:
         """Return the method in its authors' form, unfitted.

@@ -47,7 +47,7 @@ def configured(
     semantics: object,
     seed: int,
     C: float | None = None,
-    candidates: Any = None,
+    candidates: object = None,
     form: tuple[str, Sequence[tuple[str, Any]]] = ("default", ()),
 ) -> Any:
     """Return an unfitted estimator, seeded, with C fixed if it is given.
@@ -84,7 +84,7 @@ def configured(
     return model.set_params(**{weight: C})
 
 
-def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
+def with_prior(model: Any, prior: str, shares: Mapping[object, float]) -> Any:
     """Set what a transductive method assumes of the pool's class shares.
 
     Parameters

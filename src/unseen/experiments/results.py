@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ MEASURES: dict[str, Callable[[Row], float]] = {
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
 
-PLAIN_PROTOCOL: dict[str, Any] = {
+PLAIN_PROTOCOL: dict[str, object] = {
     **{"setting": "zsl", "prior": "default", "share": 1.0, "C": None},
     **{"preset": "default", "parameters": ()},
 }
@@ -126,12 +125,12 @@ class Results:
         order = {name: i for i, name in enumerate(self.datasets)}
         return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
 
-    def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
+    def select(self, dataset: str, method: str, **protocol: object) -> list[Row]:
         """Return the trials of one method on one data set, by default of the plain protocol."""
         return [row for row in self._cells(dataset, method, protocol) if row.status == "done"]
 
     def value(
-        self, dataset: str, method: str, measure: str = "accuracy", digits: int = 1, **protocol: Any
+        self, dataset: str, method: str, measure: str = "accuracy", digits: int = 1, **protocol: object
     ) -> Value:
         """Return the mean over trials, or what became of them: no cell fails in silence."""
         cells = self._cells(dataset, method, protocol)
@@ -144,7 +143,7 @@ class Results:
         shown = measured(done, measure, digits)
         return replace(shown, note=f"({len(done)} of {len(cells)} trials; others {others[0]})")
 
-    def _cells(self, dataset: str, method: str, protocol: dict[str, Any]) -> list[Row]:
+    def _cells(self, dataset: str, method: str, protocol: dict[str, object]) -> list[Row]:
         """Return all trials of one method on one data set, whatever became of them."""
         wanted = {**PLAIN_PROTOCOL, **protocol}
         return [
@@ -155,7 +154,7 @@ class Results:
             and all(getattr(row, name) == value for name, value in wanted.items())
         ]
 
-    def both_forms(self, dataset: str, method: str, **protocol: Any) -> tuple[list[Row], list[Row]]:
+    def both_forms(self, dataset: str, method: str, **protocol: object) -> tuple[list[Row], list[Row]]:
         """Return the trials of a method, and those of its fast form if it has one."""
         fast = fast_form(method)
         plain = self.select(dataset, method, **protocol)

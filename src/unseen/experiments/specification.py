@@ -187,7 +187,7 @@ def paper_specification(budget: str = "quick") -> Specification:
     return parse(file.read_text(encoding="utf-8"), f"the paper's {budget} specification", "paper")
 
 
-def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experiment:
+def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experiment:
     where = f"{source}: experiment {number}"
     known = {f.name for f in fields(Experiment)}
     for key, value in entry.items():
@@ -204,7 +204,8 @@ def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experimen
     if missing:
         raise DataError(f"{where}: {missing[0]!r} is missing.")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-    values["parameters"] = frozen_parameters(entry.get("parameters", {}).items())
+    table = entry.get("parameters", {})
+    values["parameters"] = frozen_parameters(table.items() if isinstance(table, Mapping) else ())
     values["name"] = str(values.get("name", f"experiment {number}"))
     for key in ("shares", "C"):
         if key in values:

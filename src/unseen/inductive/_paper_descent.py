@@ -11,10 +11,10 @@ from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
 from unseen.inductive.eszsl import ESZSL
 from unseen.rows.labelled import Rows
 from unseen.solvers.scheduled_descent import CURVATURE, PAPER, Schedule
-from unseen.typing import Array
+from unseen.typing import Array, RandomState
 
 
-def descent_generator(random_state: Any) -> np.random.Generator:
+def descent_generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator of the start and of the batches."""
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     return np.random.default_rng(seed)

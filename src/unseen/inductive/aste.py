@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +31,7 @@ from unseen.solvers.structural import (
     one_domain,
     structural_objective,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 DESCENT = choices(
     sets("solver", "sgd", PAPER, "Algorithm 1 and Eq. (14): descent in batches of 50."),
@@ -155,13 +153,13 @@ class ASTE(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
         solver: str = "exact",
         tol: float = 1e-3,
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: RandomState = None,
         step_scale: float | str = "curvature",
         start_scale: float | str = "curvature",
         init: str = "normal",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from unseen.rows.passes import class_patterns
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class LinearRegressionZSL(TunedClassifier):
@@ -76,7 +75,7 @@ class LinearRegressionZSL(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)

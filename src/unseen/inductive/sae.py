@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from unseen.citation import Citation
@@ -14,7 +14,12 @@ from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.statistics.scorer import Affine, Scorer, UnitLength
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Eigen: TypeAlias = tuple[Array, Array]
+"""Eigenvalues and eigenvectors."""
+Prepared: TypeAlias = tuple[Eigen, Eigen, Array, Array, Array, npt.DTypeLike]
+"""What all settings share."""
 
 
 class SAE(TunedClassifier):
@@ -90,7 +95,7 @@ class SAE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
         compare: str = "features",
         scaling: str = "centred",
@@ -105,7 +110,7 @@ class SAE(TunedClassifier):
         """Return the values of λ that "auto" tries."""
         return {"lam": (0.03, 0.3, 3.0, 30.0, 300.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         if self.compare not in ("features", "semantics"):
             raise ValueError(
                 "The 'compare' parameter of SAE must be 'features' or 'semantics'. "
@@ -127,9 +132,8 @@ class SAE(TunedClassifier):
         turned = semantic[1].T @ cross @ own[1]
         return own, semantic, turned, mean, semantic_mean, X.dtype
 
-    def _unscaled(self, rows: Rows, vectors: Array, sums: Array, counts: Array) -> Any:
-        """Prepare as the authors' code does: nothing is centred, columns of training rows have "
-        "length 1."""
+    def _unscaled(self, rows: Rows, vectors: Array, sums: Array, counts: Array) -> Prepared:
+        """Prepare as the authors' code does: nothing centred, training columns of unit length."""
         moments = gram(rows.X, rows.weights)
         length = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
         own = linalg.eigh(moments / np.outer(length, length))
@@ -138,9 +142,10 @@ class SAE(TunedClassifier):
         zeros = np.zeros(len(length)), np.zeros(vectors.shape[1])
         return own, semantic, turned, *zeros, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
-        (values, basis), (semantic_values, semantic_basis), turned, *rest = prepared
-        self.center_, self.semantic_center_ = rest[0].astype(rest[2]), rest[1]
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
+        own, semantic, turned, mean, self.semantic_center_, dtype = prepared
+        (values, basis), (semantic_values, semantic_basis) = own, semantic
+        self.center_ = mean.astype(dtype)
         values, semantic_values = np.maximum(values, 0), np.maximum(semantic_values, 0)
         unit = semantic_values.sum() / max(values.sum(), np.finfo(float).tiny)
         absolute = self.scaling == "published"
@@ -149,7 +154,7 @@ class SAE(TunedClassifier):
         # Where both eigenvalues vanish the right side does too, and W of minimum norm is zero there.
         both += 1e-10 * max(float(both.max()), np.finfo(float).tiny)
         W = semantic_basis @ ((1 + lam) * turned / both) @ basis.T
-        self.encoder_ = (_unit(W) if absolute else W).astype(rest[2])
+        self.encoder_ = (_unit(W) if absolute else W).astype(dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.encoder_.astype(X.dtype, copy=False)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive._paper_descent import (
     descent_coordinates,
@@ -18,7 +15,7 @@ from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
 from unseen.solvers.losses import structured_hinge
 from unseen.solvers.scheduled_descent import scheduled_descent
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class SJE(RankingClassifier):
@@ -91,12 +88,12 @@ class SJE(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 1.0,
         margin: float = 1.0,
         epochs: int = 5,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
         schedule: str = "averaged",
         max_iter: int = 100,
         step_scale: float | str = "curvature",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -23,7 +22,10 @@ from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.attributes import Bank
 from unseen.statistics.graph import unit_rows
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
+
+Prepared: TypeAlias = tuple[Rows, Array, Array | None, Array, Array, dict[float, Bank]]
+"""What all settings share."""
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
@@ -133,11 +135,11 @@ class SynC(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         loss: str = "ovo",
         width: float | str = "auto",
         ridge: float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         unit_length: bool = False,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -156,7 +158,7 @@ class SynC(TunedClassifier):
         space = self.search_space()
         return space if self.loss == "ovo" else {"width": space["width"]}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         if self.loss not in ("ovo", "struct", "cs"):
             self._refuse("loss", "'ovo', 'struct' or 'cs'")
         vectors = self._signatures(vectors)
@@ -171,7 +173,7 @@ class SynC(TunedClassifier):
         moments = gram(own.X, weights)
         return own, mean, basis, moments, vectors, {}
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         own, mean, basis, moments, vectors, done = prepared
         distance = cdist(vectors, vectors, "sqeuclidean")
         pairs = max(1, len(vectors) * (len(vectors) - 1))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, RandomState
 
 
-def pool_clusters(Z: Array, points: Array, random_state: Any = None, random: bool = True) -> Array:
+def pool_clusters(
+    Z: Array, points: Array, random_state: RandomState = None, random: bool = True
+) -> Array:
     """Return as many cluster centres of the pool as there are points.
 
     k-means starts at random, or at the points.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
@@ -19,7 +18,7 @@ from unseen.statistics.visual_space import SeenStatistics, Space
 from unseen.transductive._clusters import matched_clusters, pool_clusters
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive._pool import Split
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 
 class BiDiLEL(PointClassifier):
@@ -116,7 +115,7 @@ class BiDiLEL(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         dimensions: int | str = "auto",
         neighbours: int = 10,
         alpha: float = 0.3,
@@ -124,7 +123,7 @@ class BiDiLEL(PointClassifier):
         rounds: int = 1,
         shrinkage: float | str | None = "auto",
         adaptation: str = "self-training",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, rounds, shrinkage)
         self.adaptation = adaptation

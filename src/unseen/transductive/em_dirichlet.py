@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from unseen.published import CODE, choices, sets
 from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 LEAST_PROBABILITY = 1e-15
 
@@ -102,7 +102,7 @@ class EMDirichlet(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         effective_classes: int = 5,
         hard: bool = False,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class StatA(SoftLabelClassifier):
@@ -91,7 +91,7 @@ class StatA(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         anchor: float = 1.0,
         determinant: bool = True,

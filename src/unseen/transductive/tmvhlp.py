@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -21,7 +21,7 @@ from unseen.statistics.graph import (
 from unseen.statistics.multigraph import multigraph
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.propagation import balanced, class_points
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 PROTOTYPE_TIMES = 8
 """A prototype has so many times the neighbours of a row in the authors' graph."""
@@ -134,7 +134,7 @@ class TMVHLP(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         neighbours: int = 10,
         alpha: float = 0.8,
         power: float = 4.0,

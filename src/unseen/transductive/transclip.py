@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 CONFIDENT_ROWS = 8
 """Rows of each class whose weighted mean is the first prototype."""
@@ -92,7 +92,7 @@ class TransCLIP(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         text_weight: float = 1.0,
         neighbours: int = 3,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -15,7 +14,7 @@ from unseen.statistics.prototype_map import nearest_scores, prototype_map
 from unseen.statistics.transport import balance
 from unseen.transductive._clusters import chamfer_plan, matching_plan, pool_clusters
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 
 class WDVSc(PointClassifier):
@@ -112,7 +111,7 @@ class WDVSc(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         weight: float = 0.3,
         ridge: float = 0.3,
         epsilon: float = 0.03,
@@ -121,7 +120,7 @@ class WDVSc(PointClassifier):
         constraint: str = "transport",
         clusters: str = "predicted",
         unit_length: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, rounds, shrinkage)
         self.weight = weight
