@@ -121,7 +121,8 @@ class LearnedAttributes(TunedClassifier):
         self.semantic_center_ = vectors.mean(axis=0)
         S = vectors - self.semantic_center_
         unit = max(float(np.einsum("ij,ij->", S, S)) / len(S), np.finfo(float).tiny)
-        G = S @ S.T + max(float(self.semantic_ridge), 1e-6) * unit * np.eye(len(S))
+        ridge = 0.0 if self.semantics is None else float(self.semantic_ridge)  # one-hot: exactly A
+        G = S @ S.T + max(ridge, 1e-6) * unit * np.eye(len(S))
         self.semantic_map_ = S.T @ linalg.solve(G, self.attributes_, assume_a="pos")
         bank = ridge_bank(sums, self.attributes_, setting["ridge"])
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
@@ -136,7 +137,7 @@ class LearnedAttributes(TunedClassifier):
 
 
 def designed_attributes(means: Array, count: int, learnability: float) -> Array:
-    """Return A (K, l), the leading eigenvectors of J − λL, scaled to unit deviation.
+    """Return A (K, l), the leading eigenvectors of J − λL but for the constant, of unit deviation.
 
     The graph joins each class to its few nearest class means, by exp(−d²/mean d²).
     """
@@ -151,8 +152,9 @@ def designed_attributes(means: Array, count: int, learnability: float) -> Array:
     W = np.maximum(W, W.T)
     laplacian = np.diag(W.sum(axis=1)) - W
     laplacian /= max(float(np.trace(laplacian)) / K, np.finfo(float).tiny)
-    J = np.eye(K) - 1 / K
-    _, vectors = linalg.eigh(J - learnability * laplacian)
+    # An attribute that all classes share says nothing: the constant vector comes last.
+    apart = np.eye(K) - (1 + learnability * K)
+    _, vectors = linalg.eigh(apart - learnability * laplacian)
     leading = vectors[:, ::-1][:, :count]
     signs = np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])
     return np.asarray(leading * signs * np.sqrt(K))
