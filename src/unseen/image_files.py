@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.files import need
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")
 """What Pillow may decode, whatever the name of the file: others run programs, as EPS does."""
@@ -29,13 +32,13 @@ def read_picture_file(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def open_image(data: bytes) -> Any:
+def open_image(data: bytes) -> Image:
     """Open a picture with Pillow; only its header has been read when its size is checked."""
     image = need("PIL.Image", "photographs", "images")
     image.init()  # registers all formats, once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", image.DecompressionBombWarning)  # checked below
-        picture = image.open(io.BytesIO(data), formats=[f for f in FORMATS if f in image.OPEN])
+        picture: Image = image.open(io.BytesIO(data), formats=[f for f in FORMATS if f in image.OPEN])
     width, height = picture.size
     if width * height > MOST_PIXELS:
         raise ValueError(

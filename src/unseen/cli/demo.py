@@ -21,6 +21,7 @@ import unseen
 from unseen.cli.output import print_json, print_notes
 from unseen.files import atomic_file
 from unseen.methods import DEFAULT, Method, fast_form, find
+from unseen.typing import JsonObject
 from unseen.version import install_command
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _explanation(data: ZeroShotDataset) -> str:
     )
 
 
-def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> dict[str, Any]:
+def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> JsonObject:
     return {
         "command": "unseen demo",
         "version": unseen.__version__,

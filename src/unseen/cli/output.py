@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -22,6 +22,16 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 from rich.table import Table
+
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unseen.features.extraction import Broken, Progress
+    from unseen.features.separation import Separation
+    from unseen.labelling.fitting import Fitted
+    from unseen.labelling.labels import Labels
 
 MANY_CANDIDATES = 12
 """Candidates above which a table leaves out those that got no picture."""
@@ -53,7 +63,7 @@ def with_option(note: str) -> str:
 
 
 @contextmanager
-def extracting(then: str = "", kind: str = "photographs") -> Iterator[Any]:
+def extracting(then: str = "", kind: str = "photographs") -> Iterator[Callable[[Progress], None]]:
     """Show a bar on a terminal; give a callable for the extraction's progress.
 
     ``then`` is what the bar says when all photographs or texts are done.
@@ -73,7 +83,7 @@ def extracting(then: str = "", kind: str = "photographs") -> Iterator[Any]:
     with bar:
         task = bar.add_task(kind, total=None, note="")
 
-        def show(progress: Any) -> None:
+        def show(progress: Progress) -> None:
             parts = [f"{progress.reused} known"] * bool(progress.reused)
             parts += [f"{progress.broken} skipped"] * bool(progress.broken)
             note = ", ".join(parts)
@@ -107,12 +117,12 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=ascii_only))
 
 
-def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
+def skipped_of(broken: list[Broken]) -> list[dict[str, str]]:
     """Return the skipped pictures as plain data."""
     return [{"image": str(b.path), "reason": b.reason} for b in broken]
 
 
-def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
+def print_skipped(broken: list[Broken], kind: str = "photographs") -> None:
     """Name and count the skipped pictures or texts, on the error stream."""
     if not broken:
         return
@@ -131,7 +141,7 @@ def print_notes(notes: list[str]) -> None:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
 
 
-def print_separation(separation: Any) -> None:
+def print_separation(separation: Separation) -> None:
     """Say how well the descriptions tell the classes apart, before anything is trained."""
     console = Console(highlight=False, soft_wrap=True)
     console.print(
@@ -143,7 +153,7 @@ def print_separation(separation: Any) -> None:
         console.print(f"[dim]closest candidates (1 is the median distance): {escape(pairs)}[/]")
 
 
-def separation_json(separation: Any) -> dict[str, Any]:
+def separation_json(separation: Separation) -> JsonObject:
     """Return the same as plain data."""
     return {
         "verdict": separation.verdict,
@@ -157,7 +167,7 @@ def separation_json(separation: Any) -> dict[str, Any]:
     }
 
 
-def labels_table(labels: Any) -> Table:
+def labels_table(labels: Labels) -> Table:
     """Return the table of classes: how many photographs or texts each got, and how sure."""
     trial = labels.accuracy is not None
     table = Table(header_style="bold")
@@ -177,7 +187,7 @@ def labels_table(labels: Any) -> Table:
     return table
 
 
-def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
+def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None) -> None:
     """Print the table of classes, in a trial the accuracy, and what was written."""
     console = Console(highlight=False, soft_wrap=True)
     print_skipped(fitted.task.data.broken, labels.kind)
@@ -197,9 +207,9 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
     console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
 
 
-def labels_json(labels: Any) -> dict[str, Any]:
+def labels_json(labels: Labels) -> JsonObject:
     """Return the labels as plain data."""
-    content: dict[str, Any] = {
+    content: JsonObject = {
         labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
         "candidates": labels.candidates,

@@ -13,6 +13,7 @@ from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
@@ -175,7 +176,7 @@ def fit_photographs(
         return labelling.fit(labelling.Task(data, method, seed))
 
 
-def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> dict[str, Any]:
+def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit, as plain data."""
     data = fitted.task.data
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.console import Console
 from unseen.cli import options, output
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT_FOR_TEXTS
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, TextPreparation
@@ -151,9 +152,7 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
         return preparation, labelling.fit(labelling.Task(data, method, given.seed))
 
 
-def text_fit_json(
-    command: str, out: Path, preparation: TextPreparation, fitted: Fitted
-) -> dict[str, Any]:
+def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
     data = fitted.task.data
     return {

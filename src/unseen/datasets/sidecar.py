@@ -14,7 +14,7 @@ import numpy as np
 from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
 from unseen.files import check_size, reading
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 PathLike = str | os.PathLike[str]
 
@@ -42,7 +42,7 @@ class Sidecar:
 def describe(dataset: ZeroShotDataset, **more: Any) -> Sidecar:
     """Return the sidecar of a data set."""
     table = dataset.semantics
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "name": dataset.name,
         "features": dataset.features,
         "provenance": dataset.provenance,
@@ -97,7 +97,7 @@ def from_json(text: str, path: PathLike) -> Sidecar:
     for key, value in held.items():
         if key not in known or not _fits(key, value):
             raise DataError(f"{path}: the entry {key!r} is not as convert writes it.")
-    lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in held.items()}
+    lists: JsonObject = {k: tuple(v) if isinstance(v, list) else v for k, v in held.items()}
     return Sidecar(**lists)
 
 

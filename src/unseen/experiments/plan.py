@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import unseen
 from unseen.experiments import registry
@@ -22,6 +21,7 @@ from unseen.experiments.specification import (
 )
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.methods import catalogue
+from unseen.typing import JsonObject
 
 
 @cache
@@ -72,7 +72,7 @@ class Cell:
             extras.append(f"C={self.C:g}")
         return " · ".join([self.dataset, self.method, f"trial {self.trial}", *extras])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return asdict(self)
 

@@ -18,6 +18,7 @@ from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
+from unseen.typing import JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
 """Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
@@ -34,13 +35,13 @@ def save_model(path: Path, fitted: Fitted) -> None:
     save(fitted.model, path)
 
 
-def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
+def load_model(path: Path) -> tuple[Any, JsonObject]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
     return model, model_origin(model, path)
 
 
-def model_origin(model: object, path: Path) -> dict[str, Any]:
+def model_origin(model: object, path: Path) -> JsonObject:
     """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
     texts = ("backbone", "texts", "identity", "words", "prompt")
@@ -75,7 +76,7 @@ def check_backbone(path: Path, origin: dict[str, object], backbone: Backbone, co
 def predict(
     path: Path,
     model: Any,
-    origin: dict[str, Any],
+    origin: JsonObject,
     folder: Path,
     backbone: Backbone,
     store: FeatureStore | None,
@@ -127,7 +128,7 @@ def backbone_to_load(path: Path, origin: dict[str, object], named: str = "") -> 
 
 
 def model_backbone(
-    path: Path, origin: dict[str, Any], named: str = "", weights: Path | None = None
+    path: Path, origin: JsonObject, named: str = "", weights: Path | None = None
 ) -> Backbone:
     """Load the backbone that a user names, or the one of the model, if it is safe to load that.
 
@@ -140,7 +141,7 @@ def model_backbone(
     return backbone(name, weights)
 
 
-def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -> Recipe:
+def recipe_of(model: Any, origin: JsonObject, path: Path, words: str = "") -> Recipe:
     """Return how the model's class vectors were made.
 
     ``words`` is the encoder that the user names; needed where the model's is not built in.

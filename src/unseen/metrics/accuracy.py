@@ -43,7 +43,7 @@ def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
     return float(_by_class(*compared(y_true, y_pred)).mean())
 
 
-def accuracy_by_class(y_true: object, y_pred: object) -> dict[Any, float]:
+def accuracy_by_class(y_true: object, y_pred: object) -> dict[Label, float]:
     """Return the share of right rows of each class that ``y_true`` holds, classes sorted.
 
     Examples

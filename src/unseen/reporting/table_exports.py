@@ -9,6 +9,7 @@ from typing import Any
 
 from unseen.reporting.value_table import Table, Value
 from unseen.spreadsheet_cells import neutral_cell
+from unseen.typing import JsonObject
 
 _ESCAPES = {"\\": r"\textbackslash{}", **{c: f"\\{c}" for c in "&%$#_{}"}, "~": r"\textasciitilde{}"}
 _SYMBOLS = {
@@ -28,7 +29,7 @@ def to_csv(table: Table) -> str:
     return stream.getvalue()
 
 
-def to_json(table: Table) -> dict[str, Any]:
+def to_json(table: Table) -> JsonObject:
     """Return plain Python values, for JSON: every number with the keys of its rows."""
     return {
         "name": table.name,

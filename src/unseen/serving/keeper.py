@@ -18,7 +18,7 @@ from unseen.labelling.photo_models import add_classes, load_model, model_origin,
 from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 LONGEST_NAME = 200
 """Characters of a class name."""
@@ -77,7 +77,7 @@ class Keeper:
         self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
-        self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
+        self._now: tuple[Any, list[Label]] = model, model.classes_.tolist()
 
     @property
     def model(self) -> Any:
@@ -85,7 +85,7 @@ class Keeper:
         return self._now[0]
 
     @property
-    def classes(self) -> list[Any]:
+    def classes(self) -> list[Label]:
         """The classes among which it answers."""
         return self._now[1]
 
@@ -113,7 +113,7 @@ class Keeper:
         semantics = ask()[0] if ask is not None else None
         return None if semantics is None else ClassTable.of(semantics)
 
-    def seen(self) -> set[Any]:
+    def seen(self) -> set[Label]:
         """Return the classes that had labelled rows."""
         last = self.model[-1] if hasattr(self.model, "steps") else self.model
         return set(last.seen_classes_.tolist())
