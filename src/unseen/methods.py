@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unseen.citation import Citation
 from unseen.exceptions import DataError
@@ -113,7 +113,7 @@ class Method:
             from unseen.fast import FastTraining
 
             model = FastTraining(model)
-        given: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
+        given: dict[str, object] = {} if candidates is None else {"candidates": candidates}
         if random_state is not None:
             seeds = [key for key in model.get_params() if key.rpartition("__")[2] == "random_state"]
             given |= dict.fromkeys(seeds, random_state)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -86,7 +86,7 @@ def _options(
         name, sign, value = text.partition("=")
         if not sign:
             raise DataError(f"--option {text}: expected NAME=VALUE.")
-        known: Any = {"true": True, "false": False}.get(value.lower(), value)
+        known = {"true": True, "false": False}.get(value.lower(), value)
         given[name] = int(value) if value.isdecimal() else known
     return {name: value for name, value in given.items() if value is not None}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -13,7 +13,7 @@ from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
-from unseen.typing import JsonObject
+from unseen.typing import Array, JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
@@ -267,7 +267,7 @@ def extract(
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
-def _write_features(out: Path, X: Any, images: list[str], classes: list[str], name: str) -> None:
+def _write_features(out: Path, X: Array, images: list[str], classes: list[str], name: str) -> None:
     from unseen.datasets.table_files import write_table
 
     with atomic_file(out) as temporary:

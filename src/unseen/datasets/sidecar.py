@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Sidecar:
     order: tuple[int, ...] | None = None
 
 
-def describe(dataset: ZeroShotDataset, **more: Any) -> Sidecar:
+def describe(dataset: ZeroShotDataset, **more: object) -> Sidecar:
     """Return the sidecar of a data set."""
     table = dataset.semantics
     fields: JsonObject = {

@@ -23,7 +23,7 @@ from unseen.experiments.hardest_rows import hardest_rows
 from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, answer_pool, pool_batches
-from unseen.typing import Array, JsonObject
+from unseen.typing import Array, Classifier, JsonObject
 
 
 class NotApplicable(DataError):
@@ -167,7 +167,9 @@ def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:
         )
 
 
-def _metrics(cell: Cell, data: ZeroShotDataset, model: Any, rows: Array, scores: Array) -> JsonObject:
+def _metrics(
+    cell: Cell, data: ZeroShotDataset, model: Classifier, rows: Array, scores: Array
+) -> JsonObject:
     true, classes = data.y[rows], np.asarray(model.classes_)
     predicted = classes[scores.argmax(axis=1)]
     by_class = metrics.accuracy_by_class(true, predicted)

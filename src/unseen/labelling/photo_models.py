@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
-from unseen.typing import JsonObject
+from unseen.typing import Classifier, JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
 """Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
@@ -35,7 +34,7 @@ def save_model(path: Path, fitted: Fitted) -> None:
     save(fitted.model, path)
 
 
-def load_model(path: Path) -> tuple[Any, JsonObject]:
+def load_model(path: Path) -> tuple[Classifier, JsonObject]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
     return model, model_origin(model, path)
@@ -75,7 +74,7 @@ def check_backbone(path: Path, origin: dict[str, object], backbone: Backbone, co
 
 def predict(
     path: Path,
-    model: Any,
+    model: Classifier,
     origin: JsonObject,
     folder: Path,
     backbone: Backbone,
@@ -97,7 +96,7 @@ def predict(
     return answers_of(probabilities, classes, items, folder), extraction
 
 
-def set_candidates(model: Any, asked: str) -> None:
+def set_candidates(model: Classifier, asked: str) -> None:
     """Let a model answer among other classes: "all", "seen", "unseen", a list or a text file."""
     if asked in ("all", "seen", "unseen"):
         model.set_params(candidates=asked)
@@ -141,7 +140,7 @@ def model_backbone(
     return backbone(name, weights)
 
 
-def recipe_of(model: Any, origin: JsonObject, path: Path, words: str = "") -> Recipe:
+def recipe_of(model: Classifier, origin: JsonObject, path: Path, words: str = "") -> Recipe:
     """Return how the model's class vectors were made.
 
     ``words`` is the encoder that the user names; needed where the model's is not built in.
@@ -170,7 +169,7 @@ def recipe_of(model: Any, origin: JsonObject, path: Path, words: str = "") -> Re
     return Recipe(attributes=tuple(attributes))
 
 
-def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[str]:
+def add_classes(model: Classifier, recipe: Recipe, given: Given, path: Path) -> list[str]:
     """Make a model know more classes, without training; return their names.
 
     The new classes join the candidates.

@@ -6,7 +6,7 @@ import io
 import re
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Line:
     """One curve, or one group of bars."""
 
     label: str
-    x: list[Any]
+    x: list[float] | list[str]
     y: list[float]
     keys: list[str]
     deviation: list[float] = field(default_factory=list)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any
 
 from unseen.reporting.value_table import Table, Value
 from unseen.spreadsheet_cells import neutral_cell
@@ -64,7 +63,7 @@ def _cell(value: Value) -> str:
     return _plain(value) if value.number is not None else neutral_cell(_plain(value))
 
 
-def _entry(value: Value) -> Any:
+def _entry(value: Value) -> object:
     if value.number is None:
         return value.text
     return {k: v for k, v in vars(value).items() if v not in ("", (), False)}

@@ -113,7 +113,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self,
         X: Any,
         codes: Any,
-        weights: Any,
+        weights: object,
         compress: Compress | None,
         known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.visual_space import Space, space_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
-from unseen.typing import Array, ClassShares
+from unseen.typing import Array, ClassShares, RowValues
 
 
 class PrototypeClassifier(TransductiveClassifier):
@@ -83,7 +83,7 @@ class PrototypeClassifier(TransductiveClassifier):
         ):
             self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
 
-    def _scaling(self, X: Any) -> Scaling:
+    def _scaling(self, X: RowValues) -> Scaling:
         asked = getattr(self, "normalise", "auto")
         if isinstance(asked, str) and asked == "auto":
             return usual_scaling(X)
