@@ -20,7 +20,7 @@ from unseen.exceptions import DataError
 from unseen.experiments.specification import derive_seed
 from unseen.files import cache_folder
 from unseen.transductive import BalancedSelection
-from unseen.typing import ClassShares
+from unseen.typing import Classifier, ClassShares
 
 AUDIT, DISTANCE = "audit", "A-distance"
 MEASUREMENTS = (AUDIT, DISTANCE)
@@ -61,7 +61,7 @@ def configured(
     return model.set_params(**{weight: C})
 
 
-def with_prior(model: Any, prior: str, shares: ClassShares) -> Any:
+def with_prior(model: Classifier, prior: str, shares: ClassShares) -> Any:
     """Set what a transductive method assumes of the pool's class shares.
 
     Parameters
