@@ -112,7 +112,7 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with guards.WholeFit(self):
+        with guards.WholeFit(self, X):
             X, codes, weights = self._read(X, y, sample_weight)
             self._learn(labelled_rows(X, codes, weights))
         return self

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import nullcontext
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from unseen.blas_threads import OneThread, is_small
 from unseen.exceptions import NonFiniteScores
 from unseen.semantics import ClassTable, place_among
 from unseen.typing import Array, Codes
@@ -29,19 +31,23 @@ class WholeFit:
     """The context of a ``fit``: it ends well, or the estimator is left unfitted.
 
     An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no
-    mixture of two models answers. Failures of linear algebra get a remedy.
+    mixture of two models answers. Failures of linear algebra get a remedy. Where X is small, linear
+    algebra has one thread meanwhile.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, X: Any) -> None:
         self._estimator = estimator
+        self._threads = OneThread() if is_small(X) else nullcontext()
 
     def __enter__(self) -> None:
         """Begin to fit; what was learnt before stays until something fails."""
+        self._threads.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Forget all if there was an error, or if no probability can be computed."""
+        self._threads.__exit__(kind, error, trace)
         temperature = getattr(self._estimator, "temperature_", 1.0)
         if error is None and 0 < temperature < np.inf:
             return

@@ -180,7 +180,7 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search, then fit the best on all rows."""
-        with WholeFit(self):
+        with WholeFit(self, X):
             classes, codes = read_labels(y)
             check_consistent_length(X, codes)
             rows = np.flatnonzero(codes != UNLABELLED)

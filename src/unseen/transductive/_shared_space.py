@@ -98,7 +98,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        with WholeFit(self):
+        with WholeFit(self, X):
             if self.semantics is None:
                 raise ValueError(
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "

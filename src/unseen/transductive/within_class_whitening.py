@@ -68,7 +68,7 @@ class WithinClassWhitening(
         X : array of shape (N, p)
         y : array of N labels
         """
-        with WholeFit(self):
+        with WholeFit(self, X):
             alpha = self._alpha()
             X = validate_data(self, X, dtype=[np.float64, np.float32])
             if y is None:
