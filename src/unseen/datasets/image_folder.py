@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,7 @@ def load_image_folder(
     semantics: object,
     unseen: PathLike | Sequence[str],
     *,
-    extract: Callable[[Sequence[Path]], Any] | None = None,
+    extract: Callable[[Sequence[Path]], object] | None = None,
     features: str | None = None,
     name: str | None = None,
 ) -> ZeroShotDataset:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.citation import Citation
-from unseen.inductive._bilinear_folds import Choice
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
+from unseen.inductive.bilinear import (
+    BilinearClassifier,
+    Choice,
+    in_own_span,
+    semantic_coordinates,
+    semantic_ridge,
+)
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.losses import adaptive_structural_cost
@@ -19,10 +22,9 @@ from unseen.solvers.moments import Ridge
 from unseen.solvers.structural import (
     frank_wolfe,
     one_domain,
-    semantic_ridge,
     structural_objective,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 SCHEDULE = (1.0, 0.1, 0.01)
 STEPS = 50
@@ -116,13 +118,13 @@ class ASTE(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
         solver: str = "exact",
         tol: float = 1e-3,
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.C = C

@@ -121,7 +121,7 @@ def read_class_texts(path: Path) -> tuple[Given, list[str]]:
     return Given(str(path), list(texts), descriptions=dict(described)), row_names
 
 
-def _cell(path: Path, line: int, column: str, record: dict[str, Any]) -> str:
+def _cell(path: Path, line: int, column: str, record: dict[str, object]) -> str:
     """Return a cell as a text, "" for an empty one."""
     value = record.get(column)
     if value is None or value != value:  # null, or NaN

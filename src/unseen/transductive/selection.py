@@ -19,13 +19,11 @@ import numpy.typing as npt
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
 from unseen.rows.known import Known
-from unseen.rows.labelled import Rows
+from unseen.rows.labelled import Rows, best_of_each_class
 from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
-from unseen.rows.top_share import best_of_each_class
-from unseen.solvers.losses import pseudo_label_loss
 from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
-from unseen.typing import Array
+from unseen.typing import Array, Codes, RowValues
 
 if TYPE_CHECKING:
     from unseen.transductive._pool import Split
@@ -46,7 +44,7 @@ class Selection:
         """The places of the rows that were selected, where they are in memory."""
         return np.flatnonzero(self.weights > 0)
 
-    def of(self, pool: Any) -> Rows:
+    def of(self, pool: object) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).trusted()
 
@@ -76,7 +74,7 @@ class SelectionStrategy(Protocol):
     def shares(self) -> tuple[float, ...]:
         """One number a round, from easy to hard."""
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Choose rows of the pool and their labels."""
 
 
@@ -93,12 +91,12 @@ class ThresholdSelection:
 
     shares: tuple[float, ...] = SHARES
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Take the rows with ‖f(x) − g(x)‖² < share·δ, and all of them when share is 1."""
         codes = kept(argmax(embedding))
-        loss = kept(mapped(pseudo_label_loss, embedding, codes))
+        loss = kept(mapped(kernels.pseudo_label_loss, embedding, codes))
         theta = share * largest(loss)
-        return Selection(codes, kept(mapped(kernels.below, loss, given=(theta, share >= 1))), theta)
+        return Selection(codes, kept(mapped(_below, loss, given=(theta, share >= 1))), theta)
 
 
 @dataclass(frozen=True)
@@ -128,12 +126,12 @@ class BalancedSelection:
     FILE_KEY = "balanced-selection"
 
     shares: tuple[float, ...] = SHARES
-    prior: Any = "uniform"
+    prior: object = "uniform"
     strength: float = 0.9
     largest_weight: float = 3.0
     by: str = "probability"
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Take the best ``share`` of the rows of each predicted class."""
         prior = self._prior(log_p)
         moved = log_p if prior is None else balance(log_p, prior, self.strength)
@@ -146,7 +144,7 @@ class BalancedSelection:
             codes, kept(mapped(kernels.weights_of_class, codes, chosen, given=(weight,))), share
         )
 
-    def _prior(self, log_p: Any) -> Array | None:
+    def _prior(self, log_p: RowValues) -> Array | None:
         if self.prior is None:
             return None
         if isinstance(self.prior, str):
@@ -163,7 +161,7 @@ class BalancedSelection:
             f"{log_p.shape[1]} positive numbers, one a candidate. Got {self.prior!r} instead."
         )
 
-    def _confidence(self, log_p: Any, codes: Any) -> Any:
+    def _confidence(self, log_p: RowValues, codes: RowValues) -> Any:
         if self.by == "probability":
             return mapped(kernels.own_score, log_p, codes)
         if self.by != "margin":
@@ -189,7 +187,7 @@ class AgreementSelection:
 
     FILE_KEY = "agreement-selection"
 
-    partner: Any
+    partner: RowValues
     strategy: BalancedSelection = BalancedSelection()
 
     @property
@@ -197,7 +195,7 @@ class AgreementSelection:
         """Those of the strategy within."""
         return self.strategy.shares
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Select by the strategy within, then drop the rows on which the partner differs."""
         partner = like(log_p, self.partner)
         if partner.shape != log_p.shape:
@@ -206,7 +204,7 @@ class AgreementSelection:
                 f"candidates. Got {partner.shape} instead."
             )
         found = self.strategy.select(embedding, log_p, share)
-        weights = mapped(kernels.where_equal, found.codes, argmax(partner), found.weights)
+        weights = mapped(_where_equal, found.codes, argmax(partner), found.weights)
         return Selection(found.codes, kept(weights), found.threshold)
 
 
@@ -249,3 +247,13 @@ def reviewed_strategy(
     for alarm in review.alarms.values():
         warnings.warn(f"{owner}: {alarm}", AdaptationWarning, stacklevel=5)
     return BalancedSelection(prior=review.shares), review
+
+
+def _where_equal(codes: Codes, others: Codes, weights: Array) -> Array:
+    """Return the weights of the rows on which two labels agree, zero for the others."""
+    return np.where(codes == others, weights, 0.0)
+
+
+def _below(values: Array, limit: float, everything: bool) -> Array:
+    """Return 1 for values below a limit, or for all of them, and 0 for the others."""
+    return ((values < limit) | everything).astype(float)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.citation import Citation
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, semantic_ridge
 from unseen.rows.passes import (
     class_sums,
     spread,
 )
 from unseen.solvers.moments import Moments, Ridge
-from unseen.solvers.structural import one_domain, semantic_ridge, two_domains
+from unseen.solvers.structural import one_domain, two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import reviewed_strategy
 from unseen.transductive.taste import ROUND_C
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SMS(TransductiveClassifier, BilinearClassifier):
@@ -90,10 +89,10 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
-        selection: Any = "balanced",
+        selection: object = "balanced",
         shrinkage: float | None = 0.2,
         settle: int = 2,
     ) -> None:
