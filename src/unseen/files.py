@@ -6,7 +6,7 @@ the folder, or allocates what a header merely claims.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import math
 import os
 import re
@@ -174,6 +174,15 @@ def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
         raise DataError(
             f'{path}: needs {package}, which is not installed: pip install "unseen[{extra}]"'
         ) from None
+
+
+def installed(module: str) -> bool:
+    """Tell whether an optional library is installed, without importing it.
+
+    >>> installed("numpy")
+    True
+    """
+    return importlib.util.find_spec(module) is not None
 
 
 def cache_folder() -> Path:

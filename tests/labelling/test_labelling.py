@@ -67,24 +67,11 @@ def test_the_least_sure_come_first(done, tmp_path):
     labels.write(tmp_path / "labels.csv")
     with (tmp_path / "labels.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "round"]
+    assert list(rows[0]) == ["image", "label", "confidence", "runner_up"]
     confidence = [float(row["confidence"]) for row in rows]
     assert confidence == sorted(confidence)
     assert all(0 < c <= 1 for c in confidence)
     assert all(row["runner_up"] in set(NOBODY_LABELLED) - {row["label"]} for row in rows)
-
-
-def test_rounds_are_those_of_the_model(done):
-    fitted, labels = done
-    of_model = fitted.model.labelled_round_[len(fitted.model.labelled_round_) - 18 :]
-    by_image = {a.item: a.round for a in labels.answers}
-    for path, number in zip(fitted.task.data.paths, of_model, strict=True):
-        assert by_image[path.name] == (int(number) if number > 0 else None)
-
-
-def test_a_method_without_rounds_leaves_them_empty(data):
-    labels = fit(Task(data, "ESZSL")).labels()
-    assert {a.round for a in labels.answers} == {None}
 
 
 def test_a_trial_says_how_many_are_right_and_hides_the_labels(folder):
@@ -203,9 +190,9 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     assert recipe.words == "minilm"
     (tmp_path / "c.csv").write_text("class,description,big\nfox,red beast,0.5\nelk,large,1\n")
     given = read_classes(tmp_path / "c.csv")
-    table, _, notes = make_table(given)
+    table, recipe, notes = make_table(given, "none")
     assert table.vectors.shape == (2, 1)
-    assert notes == [UNUSED_DESCRIPTIONS]
+    assert (recipe.words, notes) == ("", [])
     table, recipe, _ = make_table(given, "minilm", 0.25)
     assert table.vectors.shape == (2, 3)
     np.testing.assert_allclose(np.linalg.norm(table.vectors, axis=1), 1)
@@ -214,10 +201,25 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     assert make_table(read_classes(tmp_path / "names.txt"))[0]["elk"].tolist() == [3, 2]
 
 
+def test_attributes_and_words_are_used_together_where_there_are_words(
+    tmp_path, simple_words, monkeypatch
+):
+    (tmp_path / "c.csv").write_text("class,big\nfox,0.5\nelk,1\n")
+    table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
+    assert (recipe.words, recipe.weight, notes) == ("minilm", 0.25, [])
+    assert table.vectors.shape == (2, 3)
+    (tmp_path / "codes.csv").write_text("class,big\nn01440764,0.5\nelk,1\n")
+    assert make_table(read_classes(tmp_path / "codes.csv"))[1].words == "", "a code is no word"
+    monkeypatch.setattr("unseen.labelling.classes.installed", lambda module: False)
+    table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
+    assert table.vectors.shape == (2, 1)
+    assert notes == [UNUSED_DESCRIPTIONS]
+
+
 def test_columns_of_new_classes_are_found_by_name(tmp_path):
     (tmp_path / "old.csv").write_text("class,big,red\nfox,0,1\nelk,1,0\n")
     (tmp_path / "new.csv").write_text("class,red,big\nbat,0.25,0.75\n")
-    _, recipe, _ = make_table(read_classes(tmp_path / "old.csv"))
+    _, recipe, _ = make_table(read_classes(tmp_path / "old.csv"), "none")
     assert recipe.make(read_classes(tmp_path / "new.csv"))["bat"].tolist() == [0.75, 0.25]
     (tmp_path / "odd.csv").write_text("class,red,large\nbat,0.25,0.75\n")
     with pytest.raises(DataError, match="has no column 'big'"):

@@ -56,19 +56,29 @@ Unlabelled = Annotated[
 Classes = Annotated[
     Path | None,
     typer.Option(
-        help="All classes, seen and not: CSV or Parquet with a column 'class', one column an attribute "
-        "and, if you like, 'description'; or a .txt of names. With --texts, or a --backbone of "
-        "pictures and texts: any columns that begin with description, example, text or prompt, and "
+        help="All classes, seen and not: CSV, Excel or Parquet with a column 'class', one column an "
+        "attribute and, if you like, 'description'; or a .txt of names. With --texts, or a --backbone "
+        "of pictures and texts: any columns that begin with description, example, text or prompt, and "
         "several rows a class.",
         show_default=False,
+    ),
+]
+ClassColumn = Annotated[
+    str, typer.Option(help="The column of --classes that names the classes.", show_default=True)
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace results of an earlier run; the old ones are kept with .bak at the end."
     ),
 ]
 Words = Annotated[
     str,
     typer.Option(
         help="Vectors of names and descriptions: minilm, hf:NAME, onnx:PATH, or a GloVe, word2vec or "
-        "fastText file. Mixed with attributes where there are some. With --texts: of the texts, too; "
-        "minilm by default.",
+        "fastText file; none leaves words out. Mixed with attributes where there are some, and then "
+        "columns of words are descriptions, too. minilm by default; with --texts it is for the texts, "
+        "too.",
         show_default=False,
     ),
 ]
