@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from estimators import ESTIMATORS, name_of
@@ -93,6 +95,35 @@ def test_cross_val_score_says_why_there_is_no_score(toy: Toy) -> None:
     assert np.isnan(scores).all()
     with pytest.raises(ValueError, match="None of the 12"):
         cross_val_score(ESZSL(toy.semantics), *inductive(toy), cv=folds, error_score="raise")
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "neg_log_loss", "f1_macro"])
+def test_scorers_of_scikit_learn_are_refused_too(scoring: str, toy: Toy) -> None:
+    model = ESZSL(toy.semantics, gamma=1.0, lam=1.0)
+    X, y = inductive(toy)
+    with pytest.raises(
+        ValueError, match=r"None of the 12 class\(es\) of y is a candidate.*among_held_out"
+    ):
+        cross_val_score(model, X, y, scoring=scoring, cv=KFold(2, shuffle=True), error_score="raise")
+    with pytest.warns(UserWarning, match="None of the 12"):
+        scores = cross_val_score(
+            model, X, y, scoring=scoring, cv=KFold(2, shuffle=True, random_state=0)
+        )
+    assert np.isnan(scores).all()
+
+
+def test_scorers_of_scikit_learn_score_candidates(toy: Toy) -> None:
+    X, y = inductive(toy)
+    for model in (ESZSL(toy.semantics, candidates="all"), ESZSL(toy.semantics, candidates="seen")):
+        scores = cross_val_score(
+            make_pipeline(StandardScaler(), model),
+            *(X, y),
+            scoring="accuracy",
+            cv=KFold(2, shuffle=True, random_state=0),
+        )
+        assert (scores > 0.5).all()
+    held = among_held_out(ESZSL(toy.semantics, gamma=1.0, lam=1.0), y)
+    assert (cross_val_score(held, X, y, scoring="accuracy", cv=ClassWiseKFold(3)) > 0.5).all()
 
 
 def test_grid_search_says_why_there_is_no_score(toy: Toy) -> None:

@@ -176,3 +176,52 @@ def test_bad_scores_are_refused():
         metrics.top_k_accuracy(["a"], [[1.0, 2.0]], ["a", "b"], k=0)
     with pytest.raises(ValueError, match="y_true holds no unseen class"):
         metrics.ausuc(["a", "b"], [[1.0, 2.0]] * 2, ["a", "b"], ["a", "b"])
+
+
+@given(problems(), st.integers(1, 12))
+def test_calibration_agrees_with_loops(problem, bins):
+    true, scores = problem
+    P = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    found = metrics.reliability(true, P, CLASSES, bins)
+    pred, confidence = CLASSES[P.argmax(axis=1)], P.max(axis=1)
+    error = 0.0
+    for b in range(bins):
+        own = [i for i, c in enumerate(confidence) if min(int(c * bins), bins - 1) == b]
+        if own:
+            gap = np.mean(confidence[own]) - np.mean(pred[own] == true[own])
+            error += len(own) / len(true) * abs(gap)
+    assert found.error == pytest.approx(error)
+    assert metrics.expected_calibration_error(true, P, CLASSES, bins) == found.error
+    one_hot = (CLASSES[None, :] == true[:, None]).astype(float)
+    assert metrics.brier_score(true, P, CLASSES) == pytest.approx(
+        ((P - one_hot) ** 2).sum(axis=1).mean()
+    )
+    assert metrics.set_coverage(true, P >= 0.2, CLASSES) == pytest.approx(
+        (P >= 0.2)[one_hot > 0].mean()
+    )
+
+
+def test_rows_of_other_classes_count_as_wrong():
+    P = [[0.9, 0.1], [0.8, 0.2]]
+    assert metrics.expected_calibration_error(["z", "a"], P, ["a", "b"], 1) == pytest.approx(0.35)
+    assert metrics.brier_score(["z"], [[1.0, 0.0]], ["a", "b"]) == pytest.approx(2.0)
+    assert metrics.set_coverage(["z"], [[True, True]], ["a", "b"]) == 0.0
+
+
+def test_unsure_is_a_probability_of_error():
+    P = np.array([[0.9, 0.1], [0.89, 0.11], [0.5, 0.5]])
+    assert metrics.unsure(P).tolist() == [False, True, True]
+    assert metrics.unsure(P.max(axis=1), 0.5).tolist() == [False, False, False]
+    with pytest.raises(ValueError, match=r"The 'error' of unsure must be a number in \[0, 1\]. Got 2"):
+        metrics.unsure(P, 2)
+
+
+def test_messages_of_probabilities():
+    with pytest.raises(ValueError, match=r"one column for each of the 2 classes. Got shape"):
+        metrics.brier_score(["a"], [[1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match=r"between 0 and 1. Give what predict_proba returns"):
+        metrics.brier_score(["a"], [[3.0, -1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="y_true holds no label"):
+        metrics.brier_score([-1], [[0.5, 0.5]], [1, 2])
+    with pytest.raises(ValueError, match=r"'bins' of reliability must be an integer >= 1. Got 0"):
+        metrics.reliability(["a"], [[0.5, 0.5]], ["a", "b"], bins=0)

@@ -213,7 +213,8 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
         X = read_rows(self, X, finite=not self._shows_bad_values())
-        _, vectors = self._resolve()
+        candidates, vectors = self._resolve()
+        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +20,9 @@ KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
 RANGE_EXPONENT = 0.375
 """Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums
 of their squares then neither overflow nor vanish."""
+
+SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 12
+"""Where scikit-learn's scorers are, and how many frames above an estimator they are looked for."""
 
 
 class WholeFit:
@@ -184,6 +188,32 @@ def candidate_codes(classes: Array, candidates: Array, wanted: object, owner: st
             stacklevel=3,
         )
     return codes
+
+
+def check_scikit_learn_scorer(candidates: Array, wanted: object, owner: str) -> None:
+    """Refuse to answer a scorer of scikit-learn none of whose true labels is a candidate.
+
+    A scorer such as "accuracy" calls ``predict`` and compares the answer with labels that it does not
+    pass on, and all answers would be wrong. The labels are read from the scorer's own frame. Where
+    scikit-learn has other names for its parts, nothing is found and nothing is refused.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(SCORER_FRAMES):
+        if frame is None or frame.f_globals.get("__name__") == SCORER_MODULE:
+            break
+        frame = frame.f_back
+    else:
+        return
+    while frame is not None and frame.f_globals.get("__name__") == SCORER_MODULE:
+        if "y_true" in frame.f_locals:
+            labels = np.asarray(frame.f_locals["y_true"])
+            if labels.dtype.kind == "f":  # integers that a missing value turned into floats
+                labels = labels[np.isfinite(labels)].astype(np.int64)
+            labels = np.unique(labels.astype(str))
+            if len(labels) and not np.isin(labels, candidates.astype(str)).any():
+                candidate_codes(labels, candidates.astype(str), wanted, owner)
+            return
+        frame = frame.f_back
 
 
 def finite_scores(scores: Array, X: Array, vectors: Array, owner: str, temperature: float) -> Array:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unseen import inductive, transductive
-from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.exceptions import DataError
-from unseen.fast import FastTraining
+
+if TYPE_CHECKING:  # the command line reads names here and must not wait for scikit-learn
+    from unseen.base import ZeroShotClassifier
 
 ENTRY_POINT_GROUP = "unseen.methods"
 """Entry points of this group are ``name = "module:Class"``."""
@@ -110,6 +110,8 @@ class Method:
         """
         model: ZeroShotClassifier = self.estimator(semantics=semantics)
         if self.fast:
+            from unseen.fast import FastTraining
+
             model = FastTraining(model)
         given: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
         if random_state is not None:
@@ -203,6 +205,8 @@ def select(
 
 def _own_methods() -> Iterator[Method]:
     """Yield the methods of this library, inductive ones first, in the order of their years."""
+    from unseen import inductive, transductive
+
     for package in (inductive, transductive):
         classes = [getattr(package, name) for name in package.__all__]
         cited = [cls for cls in classes if vars(cls).get("citation") is not None]
@@ -212,6 +216,8 @@ def _own_methods() -> Iterator[Method]:
 
 def _load(point: EntryPoint, taken: Mapping[str, Method]) -> type[ZeroShotClassifier]:
     """Import the class of an entry point; an error says why it cannot be a method."""
+    from unseen.base import ZeroShotClassifier
+
     if not point.name.isidentifier():
         raise ValueError("a name consists of letters, digits and underscores")
     if point.name in taken:

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 SOURCE = Path(__file__).parents[2] / "src"
 PATIENCE = 300
@@ -38,12 +39,12 @@ class Live:
         )
         self.said = []
         self.url = self._wait()
-        self.port = int(self.url.rpartition(":")[2])
+        self.port = urlsplit(self.url).port
 
     def _wait(self):
         for line in self.process.stdout:
             self.said.append(line)
-            found = re.search(r"on (http://\S+?);", line)
+            found = re.search(r"(http://[^\s;]+)", line)
             if found:
                 return found[1]
         raise AssertionError(f"it ended: {''.join(self.said)}")

@@ -19,7 +19,8 @@ from unseen import ESZSL, PrototypeRidge
 from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
 from unseen.serving import Keeper, Limits, Service
-from unseen.serving.gate import Gate, is_loopback
+from unseen.serving.gate import Gate
+from unseen.serving.host_header import is_loopback
 from unseen.serving.keeper import NewClass
 from unseen.serving.prometheus import Histogram, Metrics
 from unseen.serving.vision import Vision

@@ -21,6 +21,7 @@ from unseen.serving.studio.app import Library
 from unseen.serving.studio.data_sources import embedded, photographs, texts
 from unseen.serving.studio.downloads import DOWNLOADS, write_labels, write_model, write_page
 from unseen.serving.studio.outcomes import Snapshot, compare, learn, offered
+from unseen.serving.studio.roots import Roots
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 
@@ -185,7 +186,7 @@ def test_texts_are_learned_shown_and_downloaded(tmp_path, monkeypatch):
     data = texts(write_texts(tmp_path / "t.csv"), write_classes(tmp_path / "c.csv"))
     outcome = learn(data, DEFAULT_FOR_TEXTS)
     assert outcome.history
-    library = Library(tmp_path)
+    library = Library(tmp_path, Roots([tmp_path]))
     card = library.picture(library.add(data), 3)
     assert card.media_type == "image/svg+xml"
     assert data.texts[3].split()[0] in card.body.decode()

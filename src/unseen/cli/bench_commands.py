@@ -17,7 +17,6 @@ from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from unseen.exceptions import DataError
-from unseen.methods import catalogue
 
 STORE = "results.sqlite"
 RERUN_COMMAND = "unseen bench --cell"
@@ -96,6 +95,8 @@ def report(
 
 
 def _list_methods(as_json: bool) -> None:
+    from unseen.methods import catalogue
+
     methods = catalogue().values()
     if as_json:
         listed = [

@@ -9,20 +9,19 @@ import time
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from threadpoolctl import threadpool_limits
 
 import unseen
-from unseen.datasets.record import ZeroShotDataset
 from unseen.files import atomic_file
 from unseen.methods import DEFAULT, Method, fast_form, find
-from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
+
+if TYPE_CHECKING:
+    from unseen.datasets.record import ZeroShotDataset
 
 SHOWN = ("PrototypeRidge", "ESZSL", "SJE", "ASTE", "TASTE")
 """The paper's own methods, shown with their fast forms."""
@@ -88,6 +87,11 @@ def shown_methods() -> list[Method]:
 
 def measure(method: Method, data: ZeroShotDataset, seed: int = 0) -> tuple[Any, Result]:
     """Fit a method and measure it; only ``fit`` is timed."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    from unseen.metrics import per_class_accuracy, seen_unseen_harmonic
+
     model = method.build(data.semantics, random_state=seed)
     X, y = data.transductive() if method.transductive else (data.X[data.train], data.y[data.train])
     test = np.concatenate([data.test_seen, data.test_unseen])
@@ -107,6 +111,7 @@ def _draw(path: Path, name: str, model: Any, data: ZeroShotDataset) -> None:
     """Draw the most confident digits of each class, right and wrong."""
     from sklearn.datasets import load_digits
 
+    from unseen.metrics import per_class_accuracy
     from unseen.reporting.answer_picture import draw_answers
 
     truth = data.y[data.test_unseen]

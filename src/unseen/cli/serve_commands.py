@@ -71,7 +71,7 @@ def serve(
     """
     _need("fastapi", "uvicorn", "orjson", "httptools")
     from unseen.serving import Keeper, Limits, Service
-    from unseen.serving.gate import is_loopback
+    from unseen.serving.host_header import is_loopback
     from unseen.serving.server import address, listen, run
 
     token = _token(token_file)
@@ -113,24 +113,38 @@ def studio(
     folder: Annotated[
         Path | None, typer.Option(help="Labelled photographs, to begin with.", show_default=False)
     ] = None,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder that the page may read; can be given several times. By default the working "
+            "folder and your home.",
+            show_default=False,
+        ),
+    ] = None,
     pace: Annotated[float, typer.Option(help="Seconds to show a round for.", min=0)] = 0.6,
     allow_download: options.AllowDownload = False,
 ) -> None:
     """Open a local page: watch a method label pictures, correct it, compare, download.
 
-    It is reached from this machine alone, and no request leaves the machine.
+    It is reached from this machine alone, by the address with a token that is printed, and no request
+    leaves the machine.
     """
     _need("nicegui", "uvicorn", "orjson")
     from unseen.serving.server import address, listen, run
-    from unseen.serving.studio.app import build
+    from unseen.serving.studio.app import Studio
+    from unseen.serving.studio.roots import Roots
 
-    app = build(folder, pace)
+    roots = Roots([*(root or [Path.cwd(), Path.home()]), *([folder] if folder else [])])
+    made = Studio(roots, folder, pace)
     with listen("127.0.0.1", port) as opened:
         place = address(opened)
-        typer.echo(f"studio on {place}; stop with Ctrl+C")
+        typer.echo(f"unseen studio may read {' and '.join(map(str, roots.folders))}.")
+        typer.echo("Open this address in a browser on this machine; whoever has it can use the studio:")
+        typer.echo(f"\n    {made.address(place)}\n\nStop with Ctrl+C.")
         if show:
-            threading.Timer(1.0, webbrowser.open, [place]).start()
-        run(app, opened)
+            page = made.redirect_file(place).as_uri()
+            threading.Timer(1.0, webbrowser.open, [page]).start()
+        run(made.app, opened)
     typer.echo("stopped")
 
 

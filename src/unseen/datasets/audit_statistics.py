@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
@@ -76,6 +75,8 @@ def _mean(values: Array) -> float:
 
 def _groups(dataset: ZeroShotDataset) -> Any:
     """Return, row by row, membership of each class (training rows only), then of each part."""
+    import scipy.sparse  # loads slowly, and only an audit needs it
+
     rows, count = len(dataset.y), len(dataset.semantics)
     train = np.unique(dataset.train)
     places = [(train, dataset.semantics.positions(dataset.y[train]))]

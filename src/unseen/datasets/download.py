@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pooch
-import requests
 
 from unseen.datasets.resuming_download import ResumingDownloader, check_address
 from unseen.exceptions import DataError
@@ -125,6 +124,8 @@ def fetch(
     published, the SHA-256 of the first download is written beside it, and later ones are held
     to it.
     """
+    import requests  # loads slowly, and only a download needs it
+
     if name not in ARCHIVES:
         raise DataError(f"{name!r} is not known. Known are {', '.join(ARCHIVES)}.")
     archive = ARCHIVES[name]

@@ -7,12 +7,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import requests
-
 from unseen.exceptions import DataError
+
+if TYPE_CHECKING:  # loads slowly, and only a download needs it
+    import requests
 
 CHUNK_BYTES = 1 << 20
 
@@ -55,6 +56,8 @@ class ResumingDownloader:
 
     def __call__(self, url: str, output_file: str, pooch_object: Any, **_: Any) -> None:
         """Fetch ``url`` into ``output_file``."""
+        import requests
+
         tag = self._stored_tag(url)
         start = self._part.stat().st_size if tag else 0
         headers = {"Accept-Encoding": "identity"}
@@ -111,6 +114,8 @@ class ResumingDownloader:
                 if self._progress is not None:
                     self._progress(done, total)
         if "Content-Length" in response.headers and done < total:
+            import requests
+
             raise requests.ConnectionError(f"the connection ended at {done} of {total} bytes")
 
     def _check_length(self, url: str, length: int) -> None:

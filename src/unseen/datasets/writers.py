@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.sidecar import describe, write_sidecar
@@ -100,8 +99,10 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
 
 
 def _save_mat(path: Path, variables: dict[str, Any]) -> None:
+    from scipy.io import savemat  # loads slowly, and only this layout needs it
+
     with path.open("wb") as file:
-        scipy.io.savemat(file, variables, format="5", oned_as="column")
+        savemat(file, variables, format="5", oned_as="column")
 
 
 def write_csv_table(dataset: ZeroShotDataset, folder: Path) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
+from unseen.serving.host_header import host_name
 from unseen.serving.limits import Limits
 from unseen.serving.prometheus import Metrics
 
@@ -100,7 +100,7 @@ class Gate:
 
     def _check(self, scope: MutableMapping[str, Any], counted: bool) -> None:
         headers = dict(scope["headers"])
-        if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
+        if self._hosts and host_name(scope["headers"]) not in self._hosts:
             known = ", ".join(sorted(self._hosts))
             raise Refused(421, f"This service is not known by that name; use one of {known}.", "host")
         if self._token and scope["path"] not in OPEN:
@@ -149,29 +149,3 @@ async def _answer(send: Send, refused: Refused) -> None:
     coded = [(k.encode(), v.encode()) for k, v in (*headers, *refused.headers)]
     await send({"type": "http.response.start", "status": refused.status, "headers": coded})
     await send({"type": "http.response.body", "body": body})
-
-
-def _host(header: bytes) -> str:
-    """Return the name of a Host header without its port.
-
-    >>> _host(b"localhost:8000"), _host(b"[::1]:8000"), _host(b"127.0.0.1")
-    ('localhost', '::1', '127.0.0.1')
-    """
-    text = header.decode("latin-1").lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0]
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine alone.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 from scipy import linalg
-from sklearn.decomposition import sparse_encode
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.rows.passes import blocks
@@ -59,6 +58,8 @@ def sparse_codes(
 
 
 def _lasso(rows: Array, D: Array, penalty: float, positive: bool) -> Array:
+    from sklearn.decomposition import sparse_encode  # loads slowly, and only dictionaries need it
+
     if penalty <= 0 and not positive:
         return np.asarray(linalg.lstsq(D.T, rows.T)[0].T)
     with warnings.catch_warnings():

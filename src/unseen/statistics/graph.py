@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from unseen.typing import Array
 
@@ -31,6 +30,8 @@ def neighbours(
     among : array of shape (M, d), optional
         Where to look; None: among the queries, each without itself.
     """
+    from sklearn.neighbors import NearestNeighbors  # loads slowly, and only graphs need it
+
     rows = unit_rows(queries)
     others = rows if among is None else unit_rows(among)
     k = max(1, min(k, len(others) - (among is None)))

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.cluster import KMeans
 
 from unseen.citation import Citation
 from unseen.statistics.prototype_map import nearest_scores, prototype_map
@@ -144,6 +143,8 @@ def transport_to(points: Array, clusters: Array, epsilon: float) -> tuple[Array,
 
 def _clusters(Z: Array, start: Array) -> Array:
     """Return the cluster centres of the pool; k-means starts from the predicted points."""
+    from sklearn.cluster import KMeans  # loads slowly, and only this method needs it
+
     distinct = np.unique(Z, axis=0) if len(Z) <= len(start) else Z
     if len(distinct) <= len(start):  # each row is a cluster of its own
         return np.asarray(distinct, dtype=float)

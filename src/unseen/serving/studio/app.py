@@ -11,16 +11,17 @@ from pathlib import Path
 from fastapi import FastAPI, HTTPException, Response
 from nicegui import app as nicegui_app
 from nicegui import ui
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from unseen.features.pictures import open_picture
 from unseen.image_files import read_picture_file
 from unseen.labelling import PoolData
 from unseen.reporting.thumbnails import jpeg_thumbnail, text_card
+from unseen.serving.studio.access import Access, write_redirect
 from unseen.serving.studio.data_sources import embedded
 from unseen.serving.studio.desk import Desk
+from unseen.serving.studio.page_policy import PagePolicy
+from unseen.serving.studio.roots import Roots
 
-HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 THUMBNAIL_PIXELS = 192
 SMALL_PNG_BYTES = 4096
 """A PNG below this size is sent as it is."""
@@ -29,21 +30,41 @@ RECONNECT_SECONDS = 30.0
 """For which a page is kept whose browser is silent: a fit may take all of a machine's time."""
 
 
-def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
-    """Return the application.
+class Studio:
+    """The application, and the address that lets a browser in.
 
     Parameters
     ----------
+    roots : Roots
+        The folders that it reads.
     folder : path, optional
         Labelled photographs, to begin with.
     pace : float
         Seconds for which a round is shown at least.
+
+    Attributes
+    ----------
+    app : ASGI application
     """
+
+    def __init__(self, roots: Roots, folder: Path | None = None, pace: float = 0.6) -> None:
+        scratch = tempfile.TemporaryDirectory(prefix="unseen-studio-", ignore_cleanup_errors=True)
+        nicegui_app.on_shutdown(scratch.cleanup)
+        self._folder = Path(scratch.name)
+        self._access = Access(_pages(Library(self._folder, roots), folder, pace))
+        self.app = PagePolicy(self._access)
+
+    def address(self, place: str) -> str:
+        """Return the address with the token; ``place`` is the one without."""
+        return self._access.address(place)
+
+    def redirect_file(self, place: str) -> Path:
+        """Write a page that leads a browser of this user to the address."""
+        return write_redirect(self._folder, self.address(place))
+
+
+def _pages(library: Library, folder: Path | None, pace: float) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)
-    scratch = tempfile.TemporaryDirectory(prefix="unseen-studio-", ignore_cleanup_errors=True)
-    library = Library(Path(scratch.name))
-    nicegui_app.on_shutdown(scratch.cleanup)
     app.get("/picture/{key}/{row}")(library.picture)
 
     @ui.page("/")
@@ -52,7 +73,7 @@ def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
 
     ui.run_with(
         app, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
-        show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS,
+        show_welcome_message=False, reconnect_timeout=RECONNECT_SECONDS, gzip_middleware_factory=None,
     )  # fmt: skip
     return app
 
@@ -60,8 +81,8 @@ def build(folder: Path | None = None, pace: float = 0.6) -> FastAPI:
 class Library:
     """What all pages of this process share: data, its pictures, and one fit at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, roots: Roots) -> None:
+        self.folder, self.roots = folder, roots
         self.fitting = asyncio.Lock()
         self._data: dict[str, PoolData] = {}
         self._embedded: PoolData | None = None

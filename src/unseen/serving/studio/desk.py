@@ -64,7 +64,7 @@ class Desk:
                 "of classes that nobody has labelled. Nothing leaves this machine.</span></div>",
                 sanitize=False,
             )
-            self.setup = SetupPanel(self.folder, self._start)
+            self.setup = SetupPanel(self.library.roots, self.folder, self._start)
             self.problem = ui.label("").classes("note").props("role=alert")
             self.problem.visible = False
             self.board_box = ui.element("div").classes("boards")

@@ -13,6 +13,7 @@ from unseen.labelling import PoolData
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 from unseen.serving.studio.data_sources import photographs, texts
 from unseen.serving.studio.outcomes import offered
+from unseen.serving.studio.roots import Roots
 
 EMBEDDED, FOLDER = "Printed letters → handwritten digits", "A folder of photographs"
 TEXTS = "A file of texts"
@@ -24,13 +25,16 @@ class SetupPanel:
 
     Parameters
     ----------
+    roots : Roots
+        The folders that may be read.
     folder : path, optional
         Labelled photographs, to begin with.
     start : callable
         Called when "Learn" is pressed.
     """
 
-    def __init__(self, folder: Path | None, start: Callable[[], Any]) -> None:
+    def __init__(self, roots: Roots, folder: Path | None, start: Callable[[], Any]) -> None:
+        self.roots = roots
         with ui.element("div").classes("setup"):
             self._draw_data(folder)
             self._draw_methods(start)
@@ -56,23 +60,25 @@ class SetupPanel:
             if not self.texts.value:
                 raise ValueError("Name the file of texts.")
             return await asyncio.to_thread(
-                texts,
-                Path(self.texts.value).expanduser(),
-                _path(self.text_classes.value),
-                self.column.value or "",
-                _path(self.text_seen.value),
-                show_progress,
+                lambda: texts(
+                    self.roots.path(self.texts.value),
+                    self.roots.optional_path(self.text_classes.value),
+                    self.column.value or "",
+                    self.roots.optional_path(self.text_seen.value),
+                    show_progress,
+                )
             )
         if not self.seen.value:
             raise ValueError("Name the folder of labelled photographs.")
         return await asyncio.to_thread(
-            photographs,
-            Path(self.seen.value).expanduser(),
-            _path(self.unlabelled.value),
-            _path(self.table.value),
-            held_out=self.held_out.value or "",
-            backbone=self.backbone.value or "",
-            on_progress=show_progress,
+            lambda: photographs(
+                self.roots.path(self.seen.value),
+                self.roots.optional_path(self.unlabelled.value),
+                self.roots.optional_path(self.table.value),
+                held_out=self.roots.names(self.held_out.value),
+                backbone=self.roots.backbone(self.backbone.value),
+                on_progress=show_progress,
+            )
         )
 
     def _draw_data(self, folder: Path | None) -> None:
@@ -117,7 +123,3 @@ class SetupPanel:
 
 def _field(label: str, value: str = "") -> Any:
     return ui.input(label, value=value).props("outlined dense").style("width:100%")
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text).expanduser() if text else None

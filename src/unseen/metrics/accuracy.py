@@ -1,24 +1,15 @@
-"""The field's metrics, on labels: what a zero-shot prediction is worth.
-
-Every accuracy here is *per class* unless its name says otherwise: the share of right rows is taken
-within each class and then averaged, so that a large class counts no more than a small one. ``y_true``
-and ``y_pred`` are arrays of N labels; rows whose true label is missing (-1 for integers, None or NaN
-for any other) are left out.
-"""
+"""Accuracies: per class, per image, among the best k, on seen and unseen classes together."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from unseen.guards import some_labels
-from unseen.inputs import UNLABELLED, read_labels
+from unseen.metrics.label_reading import compared, scored
 from unseen.statistics.evaluation import per_class_accuracy as _shares
 from unseen.statistics.evaluation import top_k_hits
 from unseen.typing import Array, Codes
@@ -49,7 +40,7 @@ def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> per_class_accuracy(["cat", "cat", "cat", "dog"], ["cat", "cat", "dog", "dog"])
     0.8333333333333333
     """
-    return float(_by_class(*_compare(y_true, y_pred)).mean())
+    return float(_by_class(*compared(y_true, y_pred)).mean())
 
 
 def accuracy_by_class(y_true: Any, y_pred: Any) -> dict[Any, float]:
@@ -60,7 +51,7 @@ def accuracy_by_class(y_true: Any, y_pred: Any) -> dict[Any, float]:
     >>> accuracy_by_class(["cat", "cat", "dog"], ["cat", "dog", "dog"])
     {'cat': 0.5, 'dog': 1.0}
     """
-    classes, codes, predicted = _compare(y_true, y_pred)
+    classes, codes, predicted = compared(y_true, y_pred)
     shares = _by_class(classes, codes, predicted)
     return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
@@ -73,7 +64,7 @@ def per_image_accuracy(y_true: Any, y_pred: Any) -> float:
     >>> per_image_accuracy(["cat", "cat", "cat", "dog"], ["cat", "cat", "dog", "dog"])
     0.75
     """
-    classes, codes, predicted = _compare(y_true, y_pred)
+    classes, codes, predicted = compared(y_true, y_pred)
     return float((classes[codes] == predicted).mean())
 
 
@@ -98,7 +89,7 @@ def top_k_accuracy(y_true: Any, scores: Any, classes: Any, k: int = 5) -> float:
     """
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"The 'k' of top_k_accuracy must be an integer >= 1. Got {k!r} instead.")
-    present, codes, scores, columns = _scored(y_true, scores, classes)
+    present, codes, scores, columns = scored(y_true, scores, classes)
     hits = top_k_hits(scores, columns, int(k))
     return float(_shares(codes, hits, len(present)).mean())
 
@@ -115,7 +106,7 @@ def seen_unseen_harmonic(y_true: Any, y_pred: Any, seen_classes: Collection[Any]
     >>> seen_unseen_harmonic(y_true, y_pred, seen_classes=["cat"])
     SeenUnseen(seen=1.0, unseen=0.5, harmonic=0.6666666666666666)
     """
-    classes, codes, predicted = _compare(y_true, y_pred)
+    classes, codes, predicted = compared(y_true, y_pred)
     shares = _by_class(classes, codes, predicted)
     known = _are_seen(classes, seen_classes)
     seen, unseen = float(shares[known].mean()), float(shares[~known].mean())
@@ -148,7 +139,7 @@ def ausuc(y_true: Any, scores: Any, classes: Any, seen_classes: Collection[Any])
     >>> ausuc(["cat", "fox"], scores, ["cat", "fox"], seen_classes=["cat"])
     1.0
     """
-    present, codes, scores, columns = _scored(y_true, scores, classes)
+    present, codes, scores, columns = scored(y_true, scores, classes)
     known = _are_seen(present, seen_classes)
     of_training = np.isin(np.asarray(classes), np.asarray(list(seen_classes)))
     best_seen = np.where(of_training, scores, -np.inf).argmax(axis=1)
@@ -177,7 +168,7 @@ def confusion(y_true: Any, y_pred: Any, classes: Any = None) -> Confusion:
     array([[1, 1],
            [0, 1]])
     """
-    present, codes, predicted = _compare(y_true, y_pred)
+    present, codes, predicted = compared(y_true, y_pred)
     true = present[codes]
     occurring = np.unique(np.concatenate([true, predicted]))
     names = occurring if classes is None else np.asarray(classes)
@@ -190,72 +181,8 @@ def confusion(y_true: Any, y_pred: Any, classes: Any = None) -> Confusion:
     return Confusion(names, confusion_matrix(true, predicted, labels=names))
 
 
-def _compare(y_true: Any, y_pred: Any) -> tuple[Array, Codes, Array]:
-    """Return the classes of ``y_true``; of each labelled row, the code and the prediction."""
-    check_consistent_length(y_true, y_pred)
-    classes, codes = _labels(y_true)
-    predicted = np.asarray(column_or_1d(y_pred))
-    if predicted.dtype == object:
-        predicted = np.array(predicted.tolist())
-    kinds = ["strings" if a.dtype.kind in "US" else "numbers" for a in (classes, predicted)]
-    if predicted.dtype == object:
-        kinds[1] = "labels of several types, or none"
-    if kinds[0] != kinds[1]:
-        raise ValueError(
-            f"y_true holds {kinds[0]} but y_pred holds {kinds[1]}: they cannot be compared. Give both "
-            "one type, and a prediction for every row."
-        )
-    labelled = codes != UNLABELLED
-    predicted = predicted[labelled]
-    if not np.isin(predicted, classes).any():
-        warnings.warn(
-            "No prediction is a class of y_true, so all are wrong: y_true holds "
-            f"{some_labels(classes)}, y_pred {some_labels(np.unique(predicted))}. If the model answers "
-            "among other classes, set its candidates, for example to 'all', and predict again.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return classes, codes[labelled], predicted
-
-
 def _by_class(classes: Array, codes: Codes, predicted: Array) -> Array:
     return _shares(codes, classes[codes] == predicted, len(classes))
-
-
-def _labels(y_true: Any) -> tuple[Array, Codes]:
-    classes, codes = read_labels(y_true)
-    if not len(classes):
-        raise ValueError("y_true holds no label, so there is nothing to measure. Give true labels.")
-    return classes, codes
-
-
-def _scored(y_true: Any, scores: Any, classes: Any) -> tuple[Array, Codes, Array, Codes]:
-    """Return the classes present, and of labelled rows: codes, scores and true columns."""
-    names = np.asarray(classes)
-    values = np.asarray(scores)
-    if values.ndim == 1 and len(names) == 2:  # scikit-learn's form for two classes
-        values = np.stack([np.zeros_like(values), values], axis=1)
-    check_consistent_length(y_true, values)
-    if values.ndim != 2 or values.shape[1] != len(names):
-        raise ValueError(
-            f"scores must have one column for each of the {len(names)} classes. "
-            f"Got shape {values.shape} instead."
-        )
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
-        raise ValueError(f"scores holds NaN or infinity: row {row}, class {names[column]!s}.")
-    present, codes = _labels(y_true)
-    position = {name: i for i, name in enumerate(names.tolist())}
-    missing = [name for name in present.tolist() if name not in position]
-    if missing:
-        raise ValueError(
-            f"scores has no column for the class {missing[0]!r} of y_true. Score with "
-            "candidates='all', and give the estimator's classes_ as classes."
-        )
-    labelled = codes != UNLABELLED
-    columns = np.array([position[name] for name in present.tolist()], dtype=np.intp)
-    codes = codes[labelled]
-    return present, codes, values[labelled], columns[codes]
 
 
 def _are_seen(classes: Array, seen_classes: Collection[Any]) -> npt.NDArray[np.bool_]:
