@@ -204,12 +204,14 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
 def test_attributes_and_words_are_used_together_where_there_are_words(
     tmp_path, simple_words, monkeypatch
 ):
-    (tmp_path / "c.csv").write_text("class,big\nfox,0.5\nelk,1\n")
+    (tmp_path / "c.csv").write_text("class,big\nfox,0.5\nox,1\n")
     table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
     assert (recipe.words, recipe.weight, notes) == ("minilm", 0.25, [])
     assert table.vectors.shape == (2, 3)
-    (tmp_path / "codes.csv").write_text("class,big\nn01440764,0.5\nelk,1\n")
-    assert make_table(read_classes(tmp_path / "codes.csv"))[1].words == "", "a code is no word"
+    for codes in (("n01440764", "ox"), ("class_1", "class_2")):
+        lines = [f"{name},{place}" for place, name in enumerate(codes)]
+        (tmp_path / "codes.csv").write_text("\n".join(["class,big", *lines]))
+        assert make_table(read_classes(tmp_path / "codes.csv"))[1].words == "", "codes are no words"
     monkeypatch.setattr("unseen.labelling.classes.installed", lambda module: False)
     table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
     assert table.vectors.shape == (2, 1)

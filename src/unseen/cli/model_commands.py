@@ -15,7 +15,6 @@ from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.text_commands import TextInput, fit_text_model, predict_texts
 from unseen.exceptions import DataError
-from unseen.features.words import DEFAULT_WEIGHT
 from unseen.methods import DEFAULT
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
@@ -30,7 +29,7 @@ def fit(
     classes: options.Classes = None,
     words: options.Words = "",
     class_column: options.ClassColumn = "class",
-    word_weight: options.WordWeight = DEFAULT_WEIGHT,
+    word_weight: options.WordWeight = None,
     candidates: options.Candidates = "",
     method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",

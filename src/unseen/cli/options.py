@@ -83,7 +83,13 @@ Words = Annotated[
     ),
 ]
 WordWeight = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="The share of words beside attributes.")
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="The share of words beside attributes; by default what was best on draws of seen classes.",
+        show_default=False,
+    ),
 ]
 Prompt = Annotated[
     str,

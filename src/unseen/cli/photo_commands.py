@@ -13,7 +13,6 @@ from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
-from unseen.features.words import DEFAULT_WEIGHT
 from unseen.methods import DEFAULT
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def label(
         typer.Option(help="Also write a page with thumbnails, or texts.", show_default=False),
     ] = None,
     words: options.Words = "",
-    word_weight: options.WordWeight = DEFAULT_WEIGHT,
+    word_weight: options.WordWeight = None,
     prompt: options.Prompt = "",
     candidates: options.Candidates = "",
     hold_out: Annotated[

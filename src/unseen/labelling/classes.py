@@ -260,8 +260,12 @@ def make_table(
 
 
 def _have_words(given: Given) -> bool:
-    """Tell whether every class has a description, or a name of words and not a code as n01440764."""
-    return all(
-        given.descriptions.get(name) or re.search(r"(?<![^\W_])[^\W\d_]{3,}(?![^\W_])", name)
+    """Tell whether every class has a description, or a name of words of its own.
+
+    Codes as n01440764, and names that differ by numbers alone, as class_1 and class_2, are no words.
+    """
+    words_of = [
+        given.descriptions.get(name) or " ".join(re.findall(r"(?<![^\W_])[^\W\d_]{2,}(?![^\W_])", name))
         for name in given.names
-    )
+    ]
+    return all(words_of) and len(set(map(str, words_of))) == len(words_of)

@@ -55,7 +55,7 @@ def prepare(
     held_out: str = "",
     classes: Path | None = None,
     words: str = "",
-    weight: float = DEFAULT_WEIGHT,
+    weight: float | None = None,
     candidates: str = "",
     class_column: str = CLASS_COLUMN,
 ) -> Preparation:
@@ -76,7 +76,7 @@ def prepare(
         What turns names and descriptions into vectors. See :func:`unseen.features.words` and
         :func:`~unseen.labelling.classes.make_table`.
     weight : float
-        Of the words where they are mixed with attributes.
+        Of the words where they are mixed with attributes; None for the default.
     candidates : str
         See :func:`~unseen.labelling.folders.choose_candidates`.
     class_column : str
@@ -90,7 +90,7 @@ def prepare(
         candidates,
         lambda path: read_classes(path, class_column, take_words=words not in ("", NO_WORDS)),
     )
-    table, recipe, notes = make_table(given, words, weight)
+    table, recipe, notes = make_table(given, words, DEFAULT_WEIGHT if weight is None else weight)
     separated = separation(table, names, pictures.seen_classes)
     return Preparation(pictures, table, recipe, names, separated, notes)
 
