@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
 EVERYTHING := .venv/.everything
-CODE := src tests examples benchmarks
+CODE := src tests examples benchmarks tools
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -28,14 +28,14 @@ help:
 
 setup: $(EVERYTHING)
 
-# The library alone: what the demo needs, in less than a minute.
+# The library and what draws the demo's picture, in less than a minute.
 $(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and \
 	  f"unseen needs Python 3.11 or newer, and this is {v}. Name another: make PYTHON=python3.12 demo")'
 	@echo "Setting up .venv (about a minute, only now) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --upgrade --constraint constraints.txt pip
-	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable .
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[figures]"
 	@touch $(CORE)
 
 # All extras and the tools: torch is among them.

@@ -24,6 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError, FileBusyError
+from unseen.version import install_command
+
+WINDOWS = os.name == "nt"
 
 #: How many bytes a compressed or text file may expand to, unless the caller raises it. Files that
 #: are memory-mapped are opened, not read, and have no limit.
@@ -43,6 +46,9 @@ LOCK_SECONDS = 60.0
 
 #: How often to ask for the lock: often enough that a writer without pauses does not keep others out.
 LOCK_POLL_SECONDS = 0.005
+
+#: How long to wait between attempts to replace a file that a program has open (Windows only).
+REPLACE_PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 @contextmanager
@@ -172,7 +178,7 @@ def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
     except ImportError:
         package = module.partition(".")[0]
         raise DataError(
-            f'{path}: needs {package}, which is not installed: pip install "unseen[{extra}]"'
+            f"{path}: needs {package}, which is not installed: {install_command(extra)}"
         ) from None
 
 
@@ -211,7 +217,7 @@ def atomic_file(target: str | os.PathLike[str]) -> Iterator[Path]:
         if mode is not None:
             temporary.chmod(mode)
         _sync(temporary)
-        temporary.replace(target)
+        _replace(temporary, target)
         _sync(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
@@ -253,10 +259,27 @@ def _sweep(target: Path, older_than: float) -> None:
                     path.unlink()
 
 
+def _replace(temporary: Path, target: Path) -> None:
+    """Move a file or folder into place; on Windows, wait for readers that have the old one open."""
+    for pause in (*(REPLACE_PAUSES if WINDOWS else ()), None):
+        try:
+            temporary.replace(target)
+            return
+        except PermissionError:  # a reader, or a virus scanner, that will be gone in a moment
+            if not WINDOWS:
+                raise
+            if pause is None:
+                raise FileBusyError(
+                    f"{target}: cannot be replaced while another program has it open. Close that "
+                    "program, and try again."
+                ) from None
+            time.sleep(pause)
+
+
 def _sync(path: Path) -> None:
     """Wait until a file, or the entries of a folder, are on the disk."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows cannot open a folder
+    if path.is_dir() and WINDOWS:
+        return  # which cannot open a folder
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -277,6 +300,6 @@ def atomic_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.chmod(0o755)
         if target.exists():
             target.rmdir()
-        temporary.replace(target)
+        _replace(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

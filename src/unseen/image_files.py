@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.files import need
+from unseen.version import install_command
 
 SUFFIXES_OF_FORMATS = {
     "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
@@ -68,7 +69,7 @@ def missing_decoder(suffix: str) -> str:
     if not names or names[0] in _readable_formats():
         return ""
     package = "pillow-heif" if names[0] == "HEIF" else "a Pillow with this format"
-    return f'{suffix} files need {package}, which is not installed: pip install "unseen[images]"'
+    return f"{suffix} files need {package}, which is not installed: {install_command('images')}"
 
 
 @lru_cache(maxsize=1)

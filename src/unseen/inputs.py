@@ -17,13 +17,14 @@ from sklearn.utils.validation import (
 )
 
 from unseen import array_likes
+from unseen.label_codes import NO_LABEL, object_codes, text_codes
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked, kept, mapped, marked, summed
 from unseen.typing import Array, Codes
 
-UNLABELLED = -1
+UNLABELLED = NO_LABEL
 
 
 class InputChecks:
@@ -153,25 +154,16 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     if type(y) is not np.ndarray or y.ndim != 1:
         y = array_likes.readable_labels(y)
     labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "US":
+        return text_codes(labels)
+    if labels.dtype.kind not in "iufb":
+        return object_codes(labels)
+    known = np.ones(len(labels), dtype=bool)
     if labels.dtype.kind in "iu":
         known = (labels != UNLABELLED) | (not minus_one)
     elif labels.dtype.kind == "f":
         known = ~np.isnan(labels)
-    elif labels.dtype.kind in "US":
-        known = np.ones(len(labels), dtype=bool)
-    else:
-        known = np.array([not _is_missing(v) for v in labels.tolist()], dtype=bool)
     given = labels[known]
-    if given.dtype == object:
-        kinds = {type(v) for v in given.tolist()}
-        texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
-        if not (texts or integers):
-            raise ValueError(
-                "Unknown label type: y must hold strings or integers, all of one type, and None for "
-                f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
-                "labels in one type, that of the classes of semantics."
-            )
-        given = np.array(given.tolist())
     if given.dtype.kind == "f":  # integers that a missing value turned into floats
         check_classification_targets(given)
         given = given.astype(np.int64)
@@ -228,11 +220,6 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
 def has_label(codes: Any) -> Any:
     """Mark the rows with a label."""
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
-
-
-def _is_missing(label: object) -> bool:
-    missing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas has its own
-    return missing or (isinstance(label, float) and bool(np.isnan(label)))
 
 
 def checked_chunks(X: Chunks, width: int | None, owner: str) -> Chunks:

@@ -9,6 +9,7 @@ become a :class:`ClassTable` here, and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -122,13 +123,13 @@ class ClassTable(Mapping[Hashable, Array]):
     def positions(self, labels: Iterable[Hashable]) -> npt.NDArray[np.intp]:
         """Return the row of each label; an unknown label raises a ValueError that names it."""
         labels = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-        missing = sorted({str(label) for label in labels if label not in self._position})
+        missing = sorted({str(label) for label in set(labels) if label not in self._position})
         if missing:
             raise ValueError(
                 f"semantics has no vector for {len(missing)} class(es): {', '.join(missing[:5])}"
                 f"{', …' if len(missing) > 5 else ''}. Add their vectors, or leave their rows out."
             )
-        return np.array([self._position[label] for label in labels], dtype=np.intp)
+        return np.fromiter(map(self._position.__getitem__, labels), np.intp, len(labels))
 
     def candidates(self, wanted: object, seen: Array, owner: str) -> tuple[Array, Array]:
         """Return candidate classes and their vectors.
@@ -180,7 +181,7 @@ class ClassTable(Mapping[Hashable, Array]):
 def place_among(labels: Array, classes: Array) -> Codes:
     """Return the place of each label among classes, -1 for one that is not there."""
     place = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    return np.fromiter(map(place.get, labels.tolist(), repeat(-1)), np.intp, len(labels))
 
 
 def _one_vector(value: Any) -> Any:

@@ -1,57 +1,73 @@
-"""The embedded data set: what it holds, what it must not hold, and its cache."""
+"""The embedded data set: what it holds, what it must not hold, and its file as the script prints it."""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from sklearn.datasets import load_digits
 
-from unseen.datasets import ZeroShotDataset, letter_prints, letters
-from unseen.datasets.letter_prints import DIGIT_TWINS, DIGITS, LETTERS, RECIPE
-from unseen.datasets.letters import load_letters_to_digits, orientation_features
+import unseen.datasets
+from unseen.datasets import ZeroShotDataset
+from unseen.datasets.letters import PRINTS, load_letters_to_digits, orientation_features
 from unseen.exceptions import DataError
+
+print_letters = pytest.importorskip("print_letters", reason="needs matplotlib")
+DIGIT_TWINS, DIGITS = print_letters.DIGIT_TWINS, print_letters.DIGITS
+LETTERS, RECIPE = print_letters.LETTERS, print_letters.RECIPE
 
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, np.ndarray]:
-    return letter_prints.print_characters(RECIPE)
+    return print_letters.print_characters(RECIPE)
 
 
-@pytest.fixture
-def quick_print(printed, monkeypatch) -> list[int]:
-    """Stand in for the printing, which takes seconds; count the calls."""
-    calls: list[int] = []
-
-    def stand_in(recipe):
-        calls.append(1)
-        return printed
-
-    monkeypatch.setattr(letters, "print_characters", stand_in)
-    return calls
+@pytest.fixture(scope="module")
+def stored() -> dict[str, np.ndarray]:
+    with np.load(PRINTS, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+@pytest.fixture(scope="module")
+def data() -> ZeroShotDataset:
+    return load_letters_to_digits()
 
 
-@pytest.fixture
-def data(quick_print) -> ZeroShotDataset:
-    return load_letters_to_digits(cache=False)
+def test_the_file_is_what_the_script_prints(printed, stored):
+    if str(stored["made_by"]) != print_letters.made_by():
+        pytest.skip(f"printed by another matplotlib or recipe: {stored['made_by']}")
+    for part in ("letters", "digits"):
+        assert printed[part].dtype == stored[part].dtype
+        assert np.array_equal(printed[part], stored[part])
 
 
-def same(a: ZeroShotDataset, b: ZeroShotDataset) -> bool:
-    return np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y) and bool(a.semantics == b.semantics)
+def test_the_file_has_the_recipe_of_the_script(stored):
+    assert stored["letter_names"].tolist() == list(LETTERS)
+    assert stored["digit_names"].tolist() == list(DIGITS)
+    assert stored["letters"].shape == (len(LETTERS), RECIPE.prints, 64)
+    assert stored["digits"].shape == (len(DIGITS), RECIPE.train_prints, 64)
+    assert f"recipe {RECIPE.version}, seed {RECIPE.seed}" in str(stored["made_by"])
+
+
+def test_the_file_is_small():
+    assert PRINTS.stat().st_size < 2**20
+    assert PRINTS.is_relative_to(unseen.datasets.__path__[0])
+
+
+def test_the_script_writes_the_same_bytes_twice(printed, tmp_path, monkeypatch):
+    monkeypatch.setattr(print_letters, "print_characters", lambda recipe: printed)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file in files:
+        monkeypatch.setattr(print_letters, "PRINTS", file)
+        print_letters.main()
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_printing_is_deterministic_and_leaves_the_global_generator_alone(printed):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    again = letter_prints.print_characters(RECIPE)
+    again = print_letters.print_characters(RECIPE)
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
     assert all(np.array_equal(printed[part], again[part]) for part in ("letters", "digits"))
 
@@ -100,11 +116,11 @@ def test_no_letter_kept_is_a_twin_in_any_font():
     recipe = replace(RECIPE, **still)
     rng = np.random.default_rng(0)
     glyphs = {
-        c: np.stack([letter_prints.draw_line(line, rng, recipe) for line in faces])
+        c: np.stack([print_letters.draw_line(line, rng, recipe) for line in faces])
         .reshape(-1, 8, 4, 8, 4)
         .sum(axis=(2, 4))
         .reshape(-1, 64)
-        for c, faces in letter_prints.pen_lines(LETTERS + DIGITS, recipe.canvas).items()
+        for c, faces in print_letters.pen_lines(LETTERS + DIGITS, recipe.canvas).items()
     }
     centre = np.mean([g.mean(axis=0) for g in glyphs.values()], axis=0)
     unit = {
@@ -112,7 +128,7 @@ def test_no_letter_kept_is_a_twin_in_any_font():
     }
     digits = np.stack([unit[d] for d in DIGITS])
     # the fonts are in one order, and a letter lacks only those that hold Latin alone
-    latin_only = [font.startswith("cm") for font in letter_prints.FONTS]
+    latin_only = [font.startswith("cm") for font in print_letters.FONTS]
     for c in LETTERS:
         fonts = np.arange(len(latin_only))
         if len(unit[c]) < len(fonts):
@@ -124,8 +140,8 @@ def test_no_letter_kept_is_a_twin_in_any_font():
 def test_semantics_come_from_print_only(data, printed, monkeypatch):
     real = load_digits()
     real.images = np.random.default_rng(0).permutation(real.images.ravel()).reshape(-1, 8, 8)
-    monkeypatch.setattr(letters, "load_digits", lambda: real)
-    scrambled = load_letters_to_digits(cache=False)
+    monkeypatch.setattr(sklearn.datasets, "load_digits", lambda: real)
+    scrambled = load_letters_to_digits()
     assert scrambled.semantics == data.semantics
     assert np.array_equal(scrambled.X[scrambled.train], data.X[data.train])
     four = orientation_features(printed["digits"][4].reshape(-1, 8, 8)).mean(axis=0)
@@ -139,70 +155,10 @@ def test_nearest_glyph_beats_chance_by_far(data):
     assert np.mean([(nearest[y == d] == d).mean() for d in DIGITS]) >= 0.55
 
 
-def test_cache_round_trips(folder, quick_print):
-    first = load_letters_to_digits()
-    second = load_letters_to_digits()
-    assert same(first, second)
-    assert len(quick_print) == 1
-    assert [f.name for f in folder.iterdir()] == ["letters_to_digits.npz"]
-
-
-@pytest.mark.parametrize("damage", ["text", "truncated", "bit", "array"])
-def test_corrupt_cache_is_rebuilt(folder, quick_print, caplog, damage):
-    first = load_letters_to_digits()
-    path = folder / "letters_to_digits.npz"
-    content = path.read_bytes()
-    if damage == "text":
-        path.write_text("not an archive")
-    elif damage == "truncated":
-        path.write_bytes(content[: len(content) // 2])
-    elif damage == "bit":
-        middle = len(content) // 2
-        path.write_bytes(content[:middle] + bytes(64) + content[middle + 64 :])
-    else:
-        with path.open("wb") as file:
-            np.save(file, np.zeros(3))
-    with caplog.at_level(logging.INFO, logger="unseen"):
-        again = load_letters_to_digits()
-    assert same(first, again)
-    assert len(quick_print) == 2
-    assert "cannot be read" in caplog.text
-    assert same(first, load_letters_to_digits())
-    assert len(quick_print) == 2
-
-
-def test_outdated_cache_is_rebuilt(folder, quick_print, monkeypatch, caplog):
-    load_letters_to_digits()
-    monkeypatch.setattr("matplotlib.__version__", "0.0")
-    with caplog.at_level(logging.INFO, logger="unseen"):
-        load_letters_to_digits()
-    assert len(quick_print) == 2
-    assert "another recipe" in caplog.text
-
-
-def test_unwritable_cache_is_passed_over(tmp_path, quick_print, monkeypatch, caplog):
-    blocked = tmp_path / "a file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("UNSEEN_CACHE", str(blocked))
-    with caplog.at_level(logging.INFO, logger="unseen"):
-        data = load_letters_to_digits()
-    assert len(data.test_unseen) == 1797
-    assert "cannot be written" in caplog.text
-
-
-def test_failed_write_leaves_no_file_behind(folder, quick_print, monkeypatch):
-    def full(*args, **kwargs):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(np, "savez_compressed", full)
-    assert len(load_letters_to_digits().test_unseen) == 1797
-    assert list(folder.iterdir()) == []
-
-
 def test_missing_font_is_named(monkeypatch):
-    monkeypatch.setattr(letter_prints, "FONTS", ("NoSuchFace",))
+    monkeypatch.setattr(print_letters, "FONTS", ("NoSuchFace",))
     with pytest.raises(DataError, match=r"NoSuchFace is not in .* Reinstall matplotlib"):
-        letter_prints.pen_lines(("A",), 56)
+        print_letters.pen_lines(("A",), 56)
 
 
 def test_features_refuse_flat_rows():

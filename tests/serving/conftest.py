@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("fastapi", reason='needs the extra: pip install "unseen[serve]"')
+pytest.importorskip("fastapi", reason='needs the extra: pip install "unseen-zsl[serve]"')
 
 from live import PATIENCE, live
 

@@ -18,7 +18,7 @@ from unseen.cli import (
     photo_commands,
     serve_commands,
 )
-from unseen.cli.output import print_error
+from unseen.cli.output import print_error, write_what_the_console_can
 
 FIRST_STEPS = """\
 unseen recognises classes that nobody has labelled. Three things to do:
@@ -115,6 +115,7 @@ def unseen_command(
 
 def main() -> None:
     """Run the command; what is wrong with the input is one line, and exit code 2."""
+    write_what_the_console_can()
     try:
         app()
     except (ValueError, OSError) as error:  # DataError is a ValueError

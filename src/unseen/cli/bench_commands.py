@@ -53,6 +53,7 @@ def bench(
     Finished cells are kept in one store, so that nothing runs twice; a report is written at the end.
     """
     from unseen.experiments import Store, make_plan, run, write_report
+    from unseen.reporting.figures import need_matplotlib
 
     if show_methods:
         _list_methods(as_json)
@@ -60,6 +61,7 @@ def bench(
     if cell:
         _again(out, cell, data)
         return
+    need_matplotlib()  # now, and not when hours of results wait for their report
     wanted = _specification(specification, paper, budget)
     wanted = wanted.narrowed(_names(datasets), _names(methods), seeds)
     plan = make_plan(wanted, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import sys
 import time
@@ -17,8 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import unseen
+from unseen.cli.output import print_json, print_notes
 from unseen.files import atomic_file
 from unseen.methods import DEFAULT, Method, fast_form, find
+from unseen.version import install_command
 
 if TYPE_CHECKING:
     from unseen.datasets.record import ZeroShotDataset
@@ -52,6 +55,7 @@ def demo(
     from unseen.datasets import load_letters_to_digits
 
     data = load_letters_to_digits()
+    notes = _missing_picture()
     todo = shown_methods()
     results, shown = [], None
     with _progress() as bar:
@@ -65,18 +69,27 @@ def demo(
                 shown = method.name, model
     report = _report(data, results, seed)
     paths = _write(out, report, results)
-    if shown is not None:
+    if shown is not None and not notes:
         name, model = shown
         with atomic_file(out / "digits.png") as temporary:
             _draw(temporary, name, model.set_params(candidates="unseen"), data)
         paths.insert(0, out / "digits.png")
+    print_notes(notes)
     if as_json:
-        typer.echo(json.dumps(report, indent=1, ensure_ascii=False))
+        print_json(report)
         return
     console = Console()
     console.print(_table(data, results))
     console.print(_explanation(data), style="dim", highlight=False)
     console.print("\nwrote " + ", ".join(str(path) for path in paths), soft_wrap=True, highlight=False)
+
+
+def _missing_picture() -> list[str]:
+    """Return why there will be no picture, if matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return []
+    command = install_command("figures")
+    return [f"No picture is drawn, because matplotlib is not installed: {command}"]
 
 
 def shown_methods() -> list[Method]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ MANY_CANDIDATES = 12
 """Candidates above which a table leaves out those that got no picture."""
 NAMED_PICTURES = 10
 """Skipped files that are named on the screen; all are in the JSON, and in the labels."""
+UNICODE = ("utf-8", "utf8", "utf-16", "utf-16-le")
+"""Encodings that have a code for every character."""
 RENAMED_OPTIONS = {"held_out": "--hold-out", "weight": "--word-weight"}
 """Parameters in Python → options, where the names differ."""
 
@@ -43,9 +47,24 @@ def print_kept(copies: list[Path]) -> None:
         typer.echo(f"kept the earlier ones as {' and '.join(map(str, copies))}", err=True)
 
 
+def write_what_the_console_can() -> None:
+    """Let characters that the console or the pipe has no code for be replaced, not be an error.
+
+    Outside UTF-8 (Windows code pages, ``LC_ALL=C``) a class name or an arrow would end the command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not _takes_every_character(stream):
+            stream.reconfigure(errors="replace")
+
+
+def _takes_every_character(stream: Any) -> bool:
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-") in UNICODE
+
+
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
+    """Print a value as JSON, in ASCII where the console or the pipe has no other codes."""
+    ascii_only = not _takes_every_character(sys.stdout)
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=ascii_only))
 
 
 def skipped_of(broken: list[Any]) -> list[dict[str, str]]:

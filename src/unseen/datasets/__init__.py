@@ -1,7 +1,5 @@
 """Data sets: one frozen record, and everything that makes one."""
 
-from typing import TYPE_CHECKING, Any
-
 from unseen.datasets.apy import load_apy
 from unseen.datasets.arrays import read_array
 from unseen.datasets.audit_finding import Finding
@@ -12,13 +10,11 @@ from unseen.datasets.conversion import convert, detect_layout, load_dataset
 from unseen.datasets.cub import load_cub
 from unseen.datasets.download import ARCHIVES, fetch
 from unseen.datasets.image_folder import load_image_folder, thumbnail_features
+from unseen.datasets.letters import load_letters_to_digits
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.simulator import simulate
 from unseen.datasets.table_layout import load_table
 from unseen.datasets.xlsa17 import load_xlsa17
-
-if TYPE_CHECKING:
-    from unseen.datasets.letters import load_letters_to_digits
 
 __all__ = [
     "ARCHIVES",
@@ -42,12 +38,3 @@ __all__ = [
     "simulate",
     "thumbnail_features",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import the letters, which draw with matplotlib, only where they are asked for."""
-    if name == "load_letters_to_digits":
-        from unseen.datasets.letters import load_letters_to_digits
-
-        return load_letters_to_digits
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

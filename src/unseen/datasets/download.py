@@ -132,7 +132,7 @@ def fetch(
     folder = Path(folder) if folder is not None else cache_folder()
     target = folder / archive.file
     record = folder / f"{archive.file}.sha256"
-    known = sha256 or archive.sha256 or (record.read_text().split()[0] if record.is_file() else None)
+    known = sha256 or archive.sha256 or _stored_sum(record)
     address = url or archive.url
     if known is None and not trust_first:
         raise DataError(
@@ -159,7 +159,7 @@ def fetch(
             "Try again, or check the address."
         ) from None
     if known is None:
-        record.write_text(f"{pooch.file_hash(str(target))}  {archive.file}\n")
+        record.write_text(f"{pooch.file_hash(str(target))}  {archive.file}\n", encoding="utf-8")
         _LOG.warning(
             "%s: no SHA-256 was published; that of this download is stored in %s", name, record
         )
@@ -174,6 +174,11 @@ def _unreachable(
         f"{address}: could not be fetched ({type(error).__name__}). Without a network, fetch that "
         f"file elsewhere and place it as {target}, then run this again.{check}"
     )
+
+
+def _stored_sum(record: Path) -> str | None:
+    """Return the SHA-256 of an earlier download, if one was stored."""
+    return record.read_text(encoding="utf-8").split()[0] if record.is_file() else None
 
 
 def _unpacked(archive: Path) -> Path:

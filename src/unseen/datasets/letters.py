@@ -1,47 +1,33 @@
 """The embedded data set: learn from printed letters, recognise handwritten digits.
 
-:mod:`~unseen.datasets.letter_prints` prints the letters; here they are cached, described by the
-directions of their edges and put beside the handwritten digits of scikit-learn.
+The prints are a file of this package, which ``tools/print_letters.py`` of the repository makes; here
+they are described by the directions of their edges and put beside the handwritten digits of
+scikit-learn.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import zipfile
-import zlib
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
-from sklearn.datasets import load_digits
 
-from unseen.datasets.letter_prints import DIGITS, FONTS, LETTERS, RECIPE, print_characters
 from unseen.datasets.record import ZeroShotDataset
-from unseen.files import atomic_file, cache_folder
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
-logger = logging.getLogger(__name__)
+PRINTS = Path(__file__).with_name("letter_prints.npz")
+"""Prints of letters and digits, (classes, prints, 64) counts from 0 to 16."""
 
 
-def load_letters_to_digits(*, cache: bool = True) -> ZeroShotDataset:
+def load_letters_to_digits() -> ZeroShotDataset:
     """Load the embedded data set: printed letters are seen, handwritten digits are unseen.
 
     The 67 seen classes are Latin, Greek and Cyrillic letters, 60 prints of each (48 to train, 12
     held out). The ten unseen classes are the 1,797 handwritten digits of scikit-learn, in its row
     order. A class's semantic vector is the mean of 48 prints, for the digits as well: no
     handwritten digit takes part in training or in the semantics. Letters that look like a digit
-    (``DIGIT_TWINS``) are left out.
-
-    Parameters
-    ----------
-    cache : bool
-        Keep the prints in the folder named by the environment variable ``UNSEEN_CACHE``, or else
-        in the user's cache folder, so that the next call is quicker. A stale or damaged file is
-        rebuilt; a folder that cannot be written to is passed over.
+    are left out.
 
     Returns
     -------
@@ -56,31 +42,34 @@ def load_letters_to_digits(*, cache: bool = True) -> ZeroShotDataset:
     >>> data.unseen_classes.tolist()
     ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']
     """
-    printed = _cached_prints() if cache else print_characters(RECIPE)
+    from sklearn.datasets import load_digits  # here: `import unseen.datasets` stays quick
+
+    with np.load(PRINTS, allow_pickle=False) as stored:
+        printed = {name: stored[name] for name in stored.files}
     handwritten = load_digits()
-    prints, train_prints = RECIPE.prints, RECIPE.train_prints
+    letter_names, digit_names = printed["letter_names"], printed["digit_names"]
+    prints, train_prints = printed["letters"].shape[1], printed["digits"].shape[1]
     letters = orientation_features(printed["letters"].reshape(-1, 8, 8))
     X = np.concatenate([letters, orientation_features(handwritten.images)])
-    y = np.concatenate([np.repeat(LETTERS, prints), handwritten.target.astype(str)])
+    y = np.concatenate([np.repeat(letter_names, prints), handwritten.target.astype(str)])
     digits = orientation_features(printed["digits"].reshape(-1, 8, 8))
     vectors = [
-        letters.reshape(len(LETTERS), prints, -1)[:, :train_prints].mean(axis=1),
-        digits.reshape(len(DIGITS), train_prints, -1).mean(axis=1),
+        letters.reshape(len(letter_names), prints, -1)[:, :train_prints].mean(axis=1),
+        digits.reshape(len(digit_names), train_prints, -1).mean(axis=1),
     ]
     is_train = np.arange(len(letters)) % prints < train_prints
+    names = (*letter_names.tolist(), *digit_names.tolist())
     return ZeroShotDataset(
         X=X,
         y=y,
-        semantics=ClassTable(LETTERS + DIGITS, np.concatenate(vectors)),
+        semantics=ClassTable(names, np.concatenate(vectors)),
         train=np.flatnonzero(is_train),
         test_seen=np.flatnonzero(~is_train),
         test_unseen=np.arange(len(letters), len(X)),
         name="letters-to-digits",
         features="gradient orientations of 8x8 pixels",
         provenance=(
-            f"Letters and the semantics of digits: printed from {len(FONTS)} fonts of matplotlib "
-            f"{matplotlib.__version__}, thinned, redrawn with jitter (recipe {RECIPE.version}, "
-            f"seed {RECIPE.seed}), 4x4 block counts of a 32x32 bitmap. Handwritten digits: "
+            f"Letters and the semantics of digits: {printed['made_by']}. Handwritten digits: "
             "sklearn.datasets.load_digits, the test part of Optical Recognition of Handwritten "
             "Digits (E. Alpaydin, C. Kaynak, UCI Machine Learning Repository, 1998)."
         ),
@@ -111,6 +100,8 @@ def orientation_features(images: npt.ArrayLike) -> Array:
     >>> orientation_features(bar).reshape(8, 16).sum(axis=1).argsort()[-2:]  # right and left
     array([0, 4])
     """
+    from scipy import ndimage
+
     ink = np.asarray(images, dtype=np.float64)
     if ink.ndim != 3 or ink.shape[1:] != (8, 8):
         raise ValueError(
@@ -128,59 +119,3 @@ def orientation_features(images: npt.ArrayLike) -> Array:
     length = np.linalg.norm(pooled, axis=1, keepdims=True)
     features: Array = (pooled / np.where(length > 0, length, 1)).astype(np.float32)
     return features
-
-
-# ---------------------------------------------------------------------------- the cache
-
-
-# What np.load is known to raise on a damaged archive, from the header to the last byte.
-_UNREADABLE = (
-    *(OSError, ValueError, TypeError, KeyError, EOFError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error),
-)
-
-
-def _cached_prints() -> dict[str, Array]:
-    path = cache_folder() / "letters_to_digits.npz"
-    stored = _read_prints(path)
-    if stored is not None:
-        return stored
-    printed = print_characters(RECIPE)
-    _write_prints(path, printed)
-    return printed
-
-
-def _content_key() -> str:
-    """Name everything that decides the prints; a file under another key is out of date."""
-    recipe = repr((RECIPE, LETTERS, DIGITS, FONTS)).encode()
-    versions = f"matplotlib {matplotlib.__version__}, numpy {np.__version__}"
-    return f"{versions}, recipe {hashlib.sha256(recipe).hexdigest()}"
-
-
-def _read_prints(path: Path) -> dict[str, Array] | None:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            key, printed = str(stored["key"]), {k: stored[k] for k in ("letters", "digits")}
-    except FileNotFoundError:
-        return None
-    except _UNREADABLE as error:
-        logger.info("%s cannot be read (%s): printing the letters again.", path, error)
-        return None
-    shapes = [(len(LETTERS), RECIPE.prints, 64), (len(DIGITS), RECIPE.train_prints, 64)]
-    if key != _content_key() or [printed[k].shape for k in ("letters", "digits")] != shapes:
-        logger.info("%s was made by another recipe: printing the letters again.", path)
-        return None
-    return printed
-
-
-def _write_prints(path: Path, printed: dict[str, Array]) -> None:
-    try:
-        with atomic_file(path) as temporary:
-            np.savez_compressed(
-                temporary,
-                key=np.array(_content_key()),
-                letters=printed["letters"],
-                digits=printed["digits"],
-            )
-    except OSError as error:
-        logger.info("%s cannot be written (%s): the prints are not cached.", path, error)

@@ -7,12 +7,9 @@ a test label.
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +20,7 @@ from unseen.exceptions import DataError
 from unseen.experiments import registry
 from unseen.experiments.domain_distance import proxy_a_distance
 from unseen.experiments.hardest_rows import hardest_rows
+from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
 from unseen.typing import Array
 
@@ -199,22 +197,3 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
         line["purity"] = float(right[new].mean()) if new.any() else None
         lines.append(line)
     return lines
-
-
-def reset_peak() -> None:
-    """Reset the peak of resident memory, where the system can (Linux)."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def peak_mb() -> float:
-    """Return the largest resident memory of this process, in megabytes."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        line = next(part for part in status.split("\n") if part.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1024
-    except (OSError, StopIteration):
-        unit = 2**20 if sys.platform == "darwin" else 2**10
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

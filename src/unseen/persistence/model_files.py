@@ -29,7 +29,7 @@ from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
 from unseen.persistence.usable_model import check_usable
 from unseen.typing import Array
-from unseen.version import __version__
+from unseen.version import __version__, install_command
 
 FORMAT = 1
 """The version of the format. It rises when a file could be misread by an older library."""
@@ -226,7 +226,7 @@ def _record(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     if type(version) is int and version > FORMAT:
         raise ModelFileError(
             f"{path}: has format {version}; this version of unseen reads formats up to {FORMAT}. "
-            f"It was written by unseen {str(record.get('unseen'))[:40]}: pip install --upgrade unseen"
+            f"It was written by unseen {str(record.get('unseen'))[:40]}: {install_command()} --upgrade"
         )
     digest = hashlib.sha256(data[: PLACE.start])
     digest.update(b"0" * 64)

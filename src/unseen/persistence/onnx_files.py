@@ -54,7 +54,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32"
     Raises
     ------
     ModelFileError
-        If the scores have no such form. Needs ``pip install "unseen[onnx]"``.
+        If the scores have no such form. Needs the extra ``onnx``.
     """
     from unseen.files import need
 

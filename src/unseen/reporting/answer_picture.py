@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
+from unseen.reporting.figures import need_matplotlib
 from unseen.typing import Array
 
 RIGHT_TILES, WRONG_TILES = 10, 6
@@ -44,6 +42,10 @@ def draw_answers(
     classes : array of shape (L,)
     probabilities : array of shape (n, L)
     """
+    need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     predicted = classes[probabilities.argmax(axis=1)]
     order = np.argsort(-probabilities.max(axis=1), kind="stable")
     wrong_tiles_x = FIRST_TILE_X + RIGHT_TILES + WRONG_TILES_GAP
@@ -80,6 +82,8 @@ def _headings(axes: Any, title: str, wrong_tiles_x: float) -> None:
 
 
 def _tile(axes: Any, x: float, y: float, image: Array, colour: str, true: str | None) -> None:
+    from matplotlib.patches import Rectangle
+
     extent = (x, x + TILE_SIDE, y + TILE_SIDE, y)
     axes.imshow(image, cmap="gray_r", vmin=0, vmax=16, extent=extent, interpolation="nearest")
     thick = 0.8 if true is None else 2.0

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure as Canvas
+
+from unseen.files import need
 
 INK = "#123457"
 """Stands for the colour of text, and becomes ``currentColor`` in the SVG."""
@@ -54,6 +53,11 @@ class Figure:
         return {**vars(self), "lines": [vars(line) for line in self.lines]}
 
 
+def need_matplotlib() -> Any:
+    """Return matplotlib, or say how to install it: drawing alone needs it."""
+    return need("matplotlib", "figures", "figures")
+
+
 def draw(figure: Figure) -> str:
     """Return the SVG, transparent, with identifiers that begin with the figure's name.
 
@@ -64,6 +68,10 @@ def draw(figure: Figure) -> str:
     >>> svg.startswith("<svg") and "currentColor" in svg
     True
     """
+    matplotlib = need_matplotlib()
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Canvas
+
     style: dict[Any, Any] = {
         "svg.fonttype": "none",
         "svg.hashsalt": figure.name,

@@ -21,7 +21,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         opened = socket.socket(family, socket.SOCK_STREAM)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.setsockopt(socket.SOL_SOCKET, _one_owner(), 1)
         opened.bind((host, port))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -31,6 +31,14 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     opened.listen(1024)
     return opened
+
+
+def _one_owner() -> int:
+    """Return the option under which a port has one owner and is free again when that has ended.
+
+    On Windows SO_REUSEADDR would let another program take the port over.
+    """
+    return int(getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR))
 
 
 def address(opened: socket.socket) -> str:

@@ -47,7 +47,7 @@ from unseen.serving.request_bodies import (
 from unseen.serving.text_reader import TextReader
 from unseen.serving.vision import Vision
 from unseen.typing import Array
-from unseen.version import __version__
+from unseen.version import __version__, install_command
 
 logger = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ class Service:
         if self.vision is None:
             refuse(
                 "This service takes no photographs: its model does not name a backbone, or the "
-                'backbone is not installed: pip install "unseen[images]". Send features.'
+                f"backbone is not installed: {install_command('images')}. Send features."
             )
         if not 1 <= len(pictures) <= self.limits.images:
             refuse(f"'images' has {len(pictures)} pictures; send 1 to {self.limits.images} at a time.")
@@ -265,7 +265,7 @@ class Service:
         if self.reader is None:
             refuse(
                 "This service takes no texts: its model was not fitted on texts, or the encoder is not "
-                'installed: pip install "unseen[text]". Send features.'
+                f"installed: {install_command('text')}. Send features."
             )
         check_texts(texts, self.limits.texts)
         return await self.reader(texts)

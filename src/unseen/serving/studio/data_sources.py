@@ -10,6 +10,7 @@ import numpy as np
 
 from unseen import features, labelling
 from unseen.datasets import load_letters_to_digits
+from unseen.files import need
 from unseen.labelling import PoolData
 
 DIGIT_PIXEL_SIDE = 6
@@ -37,9 +38,9 @@ def embedded(folder: Path) -> PoolData:
 
 
 def _digits(folder: Path) -> list[Path]:
-    from PIL import Image
     from sklearn.datasets import load_digits
 
+    image_library = need("PIL.Image", "pictures of digits", "serve")
     folder.mkdir(parents=True, exist_ok=True)
     images = load_digits().images
     paths = [folder / f"digit-{number:04}.png" for number in range(len(images))]
@@ -47,7 +48,7 @@ def _digits(folder: Path) -> list[Path]:
         if not path.exists():
             ink = (255 - 255 * image / 16).astype(np.uint8)
             enlarged = ink.repeat(DIGIT_PIXEL_SIDE, axis=0).repeat(DIGIT_PIXEL_SIDE, axis=1)
-            Image.fromarray(enlarged).save(path)
+            image_library.fromarray(enlarged).save(path)
     return paths
 
 

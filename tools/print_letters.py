@@ -1,7 +1,9 @@
-"""Printed letters and digits that look written by hand.
+"""Print the letters and digits of the embedded data set: ``python tools/print_letters.py``.
 
 Characters are printed from the fonts that matplotlib ships, thinned to the line that a pen would
-follow, redrawn by a jittered hand, and reduced to an 8×8 grid exactly as the UCI digits were.
+follow, redrawn by a jittered hand, and reduced to an 8×8 grid exactly as the UCI digits were. The
+prints are a file of the package, so that whoever loads the data set needs no fonts. They are printed
+anew only when the recipe changes.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 from scipy import ndimage
 
+from unseen.datasets.letters import PRINTS
 from unseen.exceptions import DataError
+from unseen.files import atomic_file
 from unseen.typing import Array
 
 DIGITS = tuple("0123456789")
@@ -188,3 +192,29 @@ def draw_line(line: Array, rng: np.random.Generator, recipe: Recipe) -> Array:
     blank[rows, columns] = False
     distance: Array = ndimage.distance_transform_edt(blank, sampling=(1 / scale_y, 1 / scale_x))
     return distance <= pen
+
+
+def made_by() -> str:
+    """Say how the prints were made, for the data set's provenance."""
+    return (
+        f"printed from {len(FONTS)} fonts of matplotlib {matplotlib.__version__}, thinned, redrawn "
+        f"with jitter (recipe {RECIPE.version}, seed {RECIPE.seed}), 4x4 block counts of a 32x32 bitmap"
+    )
+
+
+def main() -> None:
+    """Write the file of the package."""
+    printed = print_characters(RECIPE)
+    with atomic_file(PRINTS) as temporary:
+        np.savez_compressed(
+            temporary,
+            letters=printed["letters"],
+            letter_names=np.array(LETTERS),
+            digits=printed["digits"],
+            digit_names=np.array(DIGITS),
+            made_by=np.array(made_by()),
+        )
+
+
+if __name__ == "__main__":
+    main()
