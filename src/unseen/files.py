@@ -6,7 +6,7 @@ the folder, or allocates what a header merely claims.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import os
 import re
@@ -180,15 +180,6 @@ def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
         raise DataError(
             f"{path}: needs {package}, which is not installed: {install_command(extra)}"
         ) from None
-
-
-def installed(module: str) -> bool:
-    """Tell whether an optional library is installed, without importing it.
-
-    >>> installed("numpy")
-    True
-    """
-    return importlib.util.find_spec(module) is not None
 
 
 def cache_folder() -> Path:

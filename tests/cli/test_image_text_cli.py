@@ -44,7 +44,7 @@ def halves(tmp_path):
 
 def read(path):
     with Path(path).open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [row for row in csv.DictReader(file) if row["label"]]
 
 
 @pytest.mark.parametrize("kind", ["clip", "siglip"])
@@ -56,11 +56,11 @@ def test_photographs_and_prompts(run, tmp_path, kind, monkeypatch):
     )
     fitted = []
     fit = labelling.fit
-    monkeypatch.setattr(labelling, "fit", lambda task: fitted.append(fit(task)) or fitted[-1])
+    monkeypatch.setattr(labelling, "fit", lambda *task: fitted.append(fit(*task)) or fitted[-1])
     given = ("--unlabelled", "photos", "--classes", "prompts.csv", "--backbone", f"hf:{kind}")
     result = run(*given, "--out", "l.csv", "--report", "r.html", "--prompt", "a drawing of a {}")
     rows = read("l.csv")
-    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "round", "start"]
+    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "start", "problem"]
     assert len(rows) == 32
     assert {row["label"] for row in rows} <= {"red", "fox", "giant_panda"}
     assert "first answers (by the largest cosine)" in result.output or "no first" in result.output
@@ -97,9 +97,9 @@ def test_onnx_halves_label_colours(run, halves):
     (halves / "image.onnx.json").write_text(
         json.dumps({**json.loads((halves / "image.onnx.json").read_text()), "scale": 30})
     )
-    result = run("--unlabelled", "photos", "--candidates", "red,blue", *ONNX, "--out", "l.csv")
+    result = run("--unlabelled", "photos", "--candidates", "red,blue", *ONNX, "--out", "two.csv")
     assert "no scale is known" not in result.output
-    assert {row["label"] for row in read("l.csv")} == {"red", "blue"}
+    assert {row["label"] for row in read("two.csv")} == {"red", "blue"}
 
 
 def test_labelled_photographs_are_used_if_there_are_some(run, halves, tmp_path):

@@ -45,9 +45,7 @@ def photos(tmp_path):
     write_pictures(tmp_path / "new", NOBODY_LABELLED)
     write_attributes(tmp_path / "classes.csv")
     (tmp_path / "new" / "broken.jpg").write_bytes(b"no picture")
-    return (
-        "--seen", "seen", "--classes", "classes.csv", "--backbone", "colours", "--words", "none",
-    )  # fmt: skip
+    return ("--seen", "seen", "--classes", "classes.csv", "--backbone", "colours")
 
 
 def read(path):
@@ -120,7 +118,7 @@ def test_command_line_and_studio_give_the_same_labels(run, photos, tmp_path, met
 
     run("label", *photos, "--unlabelled", "new", "--method", method, "--out", "labels.csv")
     data = photographs(
-        tmp_path / "seen", tmp_path / "new", tmp_path / "classes.csv", backbone="colours", words="none"
+        tmp_path / "seen", tmp_path / "new", tmp_path / "classes.csv", backbone="colours"
     )
     written = write_labels(learn(data, method), tmp_path / "studio")
     assert written.read_bytes() == (tmp_path / "labels.csv").read_bytes()

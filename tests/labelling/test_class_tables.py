@@ -104,8 +104,8 @@ def test_words_are_descriptions_when_asked(tmp_path):
     assert given.columns == ["big"]
     assert given.descriptions == {"fox": "fox, habitat: forest edge", "bat": ""}
     assert given.word_columns == ("habitat",)
-    notes = make_table(given, "none")[2]
-    assert notes == ["Taken as descriptions: the columns of words habitat."]
+    notes = make_table(given)[2]
+    assert notes[0] == "Taken as descriptions: the columns of words habitat."
 
 
 @pytest.mark.parametrize(

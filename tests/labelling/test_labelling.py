@@ -190,10 +190,11 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     assert recipe.words == "minilm"
     (tmp_path / "c.csv").write_text("class,description,big\nfox,red beast,0.5\nelk,large,1\n")
     given = read_classes(tmp_path / "c.csv")
-    table, recipe, notes = make_table(given, "none")
+    table, recipe, notes = make_table(given)
     assert table.vectors.shape == (2, 1)
-    assert (recipe.words, notes) == ("", [])
-    table, recipe, _ = make_table(given, "minilm", 0.25)
+    assert (recipe.words, notes) == ("", [UNUSED_DESCRIPTIONS])
+    table, recipe, _ = make_table(given, "minilm")
+    assert recipe.weight == 0.25
     assert table.vectors.shape == (2, 3)
     np.testing.assert_allclose(np.linalg.norm(table.vectors, axis=1), 1)
     np.testing.assert_allclose(table["fox"][1:] / table["fox"][2], [9 / 3, 1])
@@ -201,27 +202,10 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     assert make_table(read_classes(tmp_path / "names.txt"))[0]["elk"].tolist() == [3, 2]
 
 
-def test_attributes_and_words_are_used_together_where_there_are_words(
-    tmp_path, simple_words, monkeypatch
-):
-    (tmp_path / "c.csv").write_text("class,big\nfox,0.5\nox,1\n")
-    table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
-    assert (recipe.words, recipe.weight, notes) == ("minilm", 0.25, [])
-    assert table.vectors.shape == (2, 3)
-    for codes in (("n01440764", "ox"), ("class_1", "class_2")):
-        lines = [f"{name},{place}" for place, name in enumerate(codes)]
-        (tmp_path / "codes.csv").write_text("\n".join(["class,big", *lines]))
-        assert make_table(read_classes(tmp_path / "codes.csv"))[1].words == "", "codes are no words"
-    monkeypatch.setattr("unseen.labelling.classes.installed", lambda module: False)
-    table, recipe, notes = make_table(read_classes(tmp_path / "c.csv"))
-    assert table.vectors.shape == (2, 1)
-    assert notes == [UNUSED_DESCRIPTIONS]
-
-
 def test_columns_of_new_classes_are_found_by_name(tmp_path):
     (tmp_path / "old.csv").write_text("class,big,red\nfox,0,1\nelk,1,0\n")
     (tmp_path / "new.csv").write_text("class,red,big\nbat,0.25,0.75\n")
-    _, recipe, _ = make_table(read_classes(tmp_path / "old.csv"), "none")
+    _, recipe, _ = make_table(read_classes(tmp_path / "old.csv"))
     assert recipe.make(read_classes(tmp_path / "new.csv"))["bat"].tolist() == [0.75, 0.25]
     (tmp_path / "odd.csv").write_text("class,red,large\nbat,0.25,0.75\n")
     with pytest.raises(DataError, match="has no column 'big'"):

@@ -76,9 +76,9 @@ Words = Annotated[
     str,
     typer.Option(
         help="Vectors of names and descriptions: minilm, hf:NAME, onnx:PATH, or a GloVe, word2vec or "
-        "fastText file; none leaves words out. Mixed with attributes where there are some, and then "
-        "columns of words are descriptions, too. minilm by default; with --texts it is for the texts, "
-        "too.",
+        "fastText file. Mixed with attributes where there are some, and then columns of words are "
+        "descriptions, too. minilm by default, but for tables of attributes: they are used alone. With "
+        "--texts: of the texts, too.",
         show_default=False,
     ),
 ]

@@ -35,6 +35,13 @@ def print_error(error: Exception) -> None:
     Console(stderr=True).print(f"[bold red]error:[/] {escape(text)}", soft_wrap=True)
 
 
+def with_option(note: str) -> str:
+    """Return a note of the library with the option that changes it, if there is one."""
+    from unseen.labelling import UNUSED_DESCRIPTIONS
+
+    return f"{note} To use both: --words minilm." if note == UNUSED_DESCRIPTIONS else note
+
+
 def print_rests_on(facts: dict[str, str]) -> None:
     """Say what the labels rest on, in one line."""
     text = "; ".join(f"{what} {value}" for what, value in facts.items() if value)
@@ -89,7 +96,7 @@ def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
 
 def print_notes(notes: list[str]) -> None:
     """Print what the user should know."""
-    for note in notes:
+    for note in map(with_option, notes):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,20 +15,14 @@ from unseen.datasets.splits import read_lines
 from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
 from unseen.features import describe, mix, readable, words
-from unseen.features.minilm import PACKAGE as MINILM_PACKAGE
 from unseen.features.words import DEFAULT_WEIGHT
-from unseen.files import installed
 from unseen.labelling.table_cells import Cells, read_cells
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
 CLASS_COLUMN, DESCRIPTION_COLUMN = "class", "description"
-DEFAULT_WORDS, NO_WORDS = "minilm", "none"
-"""The encoder that is used if none is named; and the name that stands for none at all."""
-UNUSED_DESCRIPTIONS = (
-    "The descriptions and names of the classes were not used: the encoder of words is not installed "
-    '(pip install "unseen[text]"). Attributes alone decide.'
-)
+DEFAULT_WORDS = "minilm"
+UNUSED_DESCRIPTIONS = "The attributes decide; the descriptions of the classes were not used."
 
 
 @dataclass(frozen=True)
@@ -227,10 +220,9 @@ def make_table(
     ----------
     given : Given
     encoder : str
-        Of words; see :func:`unseen.features.words`. "none" for attributes alone. "" for the default
-        one: without attributes, always; beside attributes, if it is installed and every class has a
-        description or a name that consists of words, since on draws of seen classes of three data sets
-        both together were better than attributes alone (``benchmarks/descriptions.py``).
+        Of words; see :func:`unseen.features.words`. "" for attributes alone where there are
+        some, else the default encoder: on draws of seen classes words beside attributes
+        were no better than attributes alone (``benchmarks/descriptions.py``).
     weight : float
         The share of the words beside attributes.
     """
@@ -248,24 +240,9 @@ def make_table(
                 "looks like a mark for missing values; they were set to the mean of the other classes."
             )
             given = replace(given, numbers=filled)
-        if not encoder and _have_words(given):
-            if installed("tokenizers") and installed(MINILM_PACKAGE):
-                encoder = DEFAULT_WORDS
-            else:
-                notes.append(UNUSED_DESCRIPTIONS)
+        if any(given.descriptions.values()) and not encoder:
+            notes.append(UNUSED_DESCRIPTIONS)
     elif not encoder:
         encoder = DEFAULT_WORDS
-    recipe = Recipe("" if encoder == NO_WORDS else encoder, weight, tuple(given.columns))
+    recipe = Recipe(encoder, weight, tuple(given.columns))
     return recipe.make(given), recipe, notes
-
-
-def _have_words(given: Given) -> bool:
-    """Tell whether every class has a description, or a name of words of its own.
-
-    Codes as n01440764, and names that differ by numbers alone, as class_1 and class_2, are no words.
-    """
-    words_of = [
-        given.descriptions.get(name) or " ".join(re.findall(r"(?<![^\W_])[^\W\d_]{2,}(?![^\W_])", name))
-        for name in given.names
-    ]
-    return all(words_of) and len(set(map(str, words_of))) == len(words_of)

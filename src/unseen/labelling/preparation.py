@@ -19,7 +19,6 @@ from unseen.features import (
 from unseen.features.words import DEFAULT_WEIGHT
 from unseen.labelling.classes import (
     CLASS_COLUMN,
-    NO_WORDS,
     Given,
     Recipe,
     from_names,
@@ -88,7 +87,7 @@ def prepare(
         held_out,
         classes,
         candidates,
-        lambda path: read_classes(path, class_column, take_words=words not in ("", NO_WORDS)),
+        lambda path: read_classes(path, class_column, take_words=bool(words)),
     )
     table, recipe, notes = make_table(given, words, DEFAULT_WEIGHT if weight is None else weight)
     separated = separation(table, names, pictures.seen_classes)
