@@ -17,20 +17,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unseen import guards
+from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
-from unseen.inputs import (
-    InputChecks,
-    aligned,
-    labelled_rows,
-    read_labels,
-    read_rows,
-    read_training,
-)
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
+from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
 from unseen.semantics import ClassTable
 from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
@@ -40,7 +32,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -112,9 +104,9 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with guards.WholeFit(self):
+        with inputs.whole_fit(self):
             X, codes, weights = self._read(X, y, sample_weight)
-            self._learn(labelled_rows(X, codes, weights))
+            self._learn(inputs.labelled_rows(X, codes, weights))
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -140,10 +132,10 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
-        classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
+        classes, codes = inputs.read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
         wanted, owner = self._parameters()[1], type(self).__name__
-        code_of = guards.candidate_codes(classes, self.classes_, wanted, owner)
+        code_of = refusals.scored_codes(classes, self.classes_, wanted, owner)
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 
@@ -171,13 +163,19 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
-        X, codes, weights, classes = read_training(
-            self, X, y, sample_weight, self._marks_unlabelled(), self._takes_chunks()
-        )
+        owner = type(self).__name__
+        marks = self._marks_unlabelled(), self._takes_chunks()
+        (X, codes, weights), classes = inputs.read_training(self, X, y, sample_weight, *marks)
         if self.needs_labelled_rows and len(classes) < 2:
-            guards.refuse_few_classes(classes, X.shape[1], self._parameters()[0], type(self).__name__)
+            refusals.refuse_few_classes(classes, X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
-        guards.check_learnable(X, codes, self.seen_classes_, self._table(), self)
+        table = self._table()
+        if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
+            refusals.refuse_label_type(classes, table.classes)
+        if self.needs_labelled_rows:
+            inputs.check_differences(X, codes, self._seen_vectors(), owner)
+        inputs.check_range(table.vectors, owner, "semantics", table.classes)
+        inputs.check_range(X, owner, "X")
         return X, codes, weights
 
     def _takes_chunks(self) -> bool:
@@ -212,9 +210,9 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
     def _candidate_scores(self, X: Any) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
-        X = read_rows(self, X, finite=not self._shows_bad_values())
+        X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
         candidates, vectors = self._resolve()
-        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
+        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 
@@ -229,7 +227,9 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
         return mapped(_scores_of, X, given=(bare(self), vectors))
 
     def _check_width(self, vectors: Array) -> None:
-        guards.check_width(vectors, self._semantic_width(), type(self).__name__)
+        """Refuse semantics of another width than those that ``fit`` used."""
+        if vectors.shape[1] != self._semantic_width():
+            refusals.refuse_width(vectors.shape[1], self._semantic_width(), type(self).__name__)
 
     def _scorer(self, vectors: Array) -> Scorer:
         """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
@@ -295,4 +295,4 @@ def bare(model: Any) -> Any:
 
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
     scores = model._scores(X, vectors)
-    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)
+    return inputs.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

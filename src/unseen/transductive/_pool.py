@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unseen.base import ZeroShotClassifier, bare
-from unseen.guards import WholeFit
-from unseen.inputs import UNLABELLED, has_label, labelled_rows
+from unseen.inputs import UNLABELLED, has_label, labelled_rows, whole_fit
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
@@ -106,7 +105,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
-        with WholeFit(self):
+        with whole_fit(self):
             self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
         return self
 

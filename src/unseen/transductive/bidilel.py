@@ -97,7 +97,7 @@ class BiDiLEL(PointClassifier):
     stress_: float
     takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
-    _positive: ClassVar[tuple[str, ...]] = ("alpha",)
+    _not_negative: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(
         self,

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
-from unseen.inputs import read_shares
 from unseen.rows import kernels
 from unseen.rows.passes import constant, kept, mapped, spread, summed
 from unseen.statistics.adaptation import (
@@ -32,7 +31,7 @@ from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
 from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
-from unseen.transductive.prototype_classifier import PrototypeClassifier
+from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
 from unseen.transductive.rounds import Round, show_round
 from unseen.typing import Array
 
