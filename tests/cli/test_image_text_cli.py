@@ -65,7 +65,7 @@ def test_photographs_and_prompts(run, tmp_path, kind, monkeypatch):
     assert {row["label"] for row in rows} <= {"red", "fox", "giant_panda"}
     assert "first answers (by the largest cosine)" in result.output or "no first" in result.output
     assert "wrote l.csv and r.html: 32 photographs" in result.output
-    assert "skipped 1 photograph" in result.output
+    assert "1 file not read:" in result.output
     assert "32 photographs" in Path("r.html").read_text()
 
     model, data = fitted[0].model, fitted[0].task.data
