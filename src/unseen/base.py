@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -43,7 +44,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         The candidates, in the order of the columns of ``decision_function``. It follows the
         parameters ``semantics`` and ``candidates`` when they change.
     temperature_ : float
-        ``predict_proba`` is (1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L.
+        ``predict_proba`` is ``(1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L``.
     calibration_ : str
         On what the temperature was fitted.
     """
@@ -94,7 +95,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows.
 
         Parameters
@@ -150,6 +151,8 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
         path : str or path
             By custom it ends in ``.safetensors``.
         """
+        if not hasattr(ZeroShotClassifier, "_write_file"):
+            import_module("unseen.persistence")  # sets it: estimators themselves know no files
         type(self)._write_file(self, path)
 
     @property

@@ -75,7 +75,7 @@ class FastTraining(WrappingClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,

@@ -110,7 +110,10 @@ def read_training(
     if y is None and not estimator.needs_labelled_rows:
         y = np.full(len(X), None, dtype=object)
     if y is None:
-        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None. Give labels; or, if there are "
+            "none, and rows and class vectors are embeddings in one space, fit SharedSpacePrototypes."
+        )
     chunks = chunked(X)
     if chunks is not None and not takes_chunks:
         if not isinstance(X, np.ndarray):

@@ -15,6 +15,7 @@ from unseen.datasets.splits import read_lines
 from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
 from unseen.features import describe, mix, readable, words
+from unseen.features.image_text_model import text_half
 from unseen.features.words import DEFAULT_WEIGHT
 from unseen.labelling.table_cells import Cells, read_cells
 from unseen.semantics import ClassTable
@@ -37,6 +38,8 @@ class Recipe:
     """The attribute columns, or () for none."""
     prompt: str = ""
     """What is asked about a class that is known by its name; "" for that of the encoder."""
+    shared: bool = False
+    """Whether the encoder is one half of a model whose other half takes the pictures."""
 
     def make(self, given: Given) -> ClassTable:
         """Return the vectors of the classes that were given."""
@@ -50,7 +53,9 @@ class Recipe:
                     f"{given.source}: describes no class: it has neither numbers nor words."
                 )
             return numbers
-        text = describe(given.names, words(self.words), given.descriptions, self.prompt)
+        encoder = text_half(self.words) if self.shared else words(self.words)
+        texts = given.filled().descriptions if self.shared else given.descriptions
+        text = describe(given.names, encoder, texts, self.prompt)
         return text if numbers is None else mix(numbers, text, self.weight)
 
 
@@ -66,6 +71,14 @@ class Given:
     """Class → its text, or several texts."""
     word_columns: tuple[str, ...] = ()
     """Columns of words that are part of the descriptions."""
+
+    def filled(self) -> Given:
+        """Return the classes with their names in place of {} in their texts."""
+        texts = {}
+        for name, own in self.descriptions.items():
+            several = [own] if isinstance(own, str) else own
+            texts[name] = [text.replace("{}", readable(name)) for text in several]
+        return replace(self, descriptions=texts)
 
     def ordered(self, attributes: Sequence[str]) -> Array:
         """Return the numbers, in the order of ``attributes``."""

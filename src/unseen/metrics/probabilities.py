@@ -33,7 +33,7 @@ class Reliability(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The expected calibration error: the mean of |confidence − accuracy| over rows."""
+        """The expected calibration error: the mean over rows of ``|confidence − accuracy|``."""
         return float(np.abs(self.confidence - self.accuracy) @ self.rows / self.rows.sum())
 
 

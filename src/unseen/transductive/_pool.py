@@ -80,7 +80,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,
