@@ -130,9 +130,9 @@ def test_a_model_file_answers_new_photographs_and_learns_a_class(run, halves, tm
     words = ("--words", encoders[-1])
     added = run("m.safetensors", "--name", "yellow", *words, command="add-class")
     assert "added yellow; it answers among 4 classes" in added.output
-    run("m.safetensors", "photos", *encoders[:2], "--out", "l.csv", command="predict")
+    run("m.safetensors", "photos", *encoders[:2], "--out", "four.csv", command="predict")
     if kind == "onnx":  # its encoders know colours
-        assert np.mean([row["image"].startswith(row["label"]) for row in read("l.csv")]) == 1
+        assert np.mean([row["image"].startswith(row["label"]) for row in read("four.csv")]) == 1
     model, origin = labelling.load_model(Path("m.safetensors"))
     assert origin["shared"] is True
     vision = Vision(Path("m.safetensors"), origin, model.n_features_in_, encoders[1])
