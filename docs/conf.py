@@ -27,6 +27,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "house_picture",
+    "method_facts",
     "plain_docstrings",
     "reference_pages",
     "repository_links",

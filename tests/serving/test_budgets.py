@@ -14,9 +14,9 @@ import pytest
 import uvicorn
 from live import PATIENCE, eventually, live
 from starlette.testclient import TestClient
+from toy_models import write_model
 from uvicorn.server import ServerState
 
-from conftest import write_model
 from toys import make_toy
 from unseen.serving import Limits, Service, connection_limits
 from unseen.serving import service as service_module

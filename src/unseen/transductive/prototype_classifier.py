@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.rows.kernels import Scaling
-from unseen.rows.passes import blocks
 from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
-from unseen.statistics.visual_space import SCALED_ROWS, Space, prototype_scores, usual_scaling
+from unseen.statistics.visual_space import Space, space_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.typing import Array, Label
 
@@ -60,10 +59,7 @@ class PrototypeClassifier(TransductiveClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         points, offsets = (part.astype(X.dtype) for part in self._points_of(vectors))
-        out = np.empty((len(X), len(points)), dtype=X.dtype)
-        for rows in blocks(len(X), SCALED_ROWS):
-            out[rows] = prototype_scores(self._space(X[rows]), points) + offsets
-        return out
+        return space_scores(self._space, X, points, offsets)
 
     def _scorer(self, vectors: Array) -> Scorer:
         points, offsets = self._points_of(vectors)
