@@ -19,7 +19,7 @@ from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 UNLABELLED = NO_LABEL
 FLOATS = [np.float64, np.float32]
@@ -192,7 +192,7 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
     return Rows(X, codes, weights).take(marked(has_label(codes)))
 
 
-def has_label(codes: Any) -> Any:
+def has_label(codes: RowValues) -> Any:
     """Mark the rows with a label."""
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
@@ -212,7 +212,7 @@ def _all_alike(values: Array, rows: Codes) -> bool:
     return bool((first == second).all() and (values[rows] == first).all())
 
 
-def check_range(values: Any, owner: str, name: str, classes: Array | None = None) -> None:
+def check_range(values: RowValues, owner: str, name: str, classes: Array | None = None) -> None:
     """Refuse numbers whose squares overflow or vanish; rows in chunks are judged by their scores."""
     if not isinstance(values, np.ndarray):
         return

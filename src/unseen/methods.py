@@ -96,7 +96,7 @@ class Method:
         return bool(getattr(self.build(), "takes_known", False))
 
     def build(
-        self, semantics: object = None, *, candidates: Any = None, random_state: int | None = None
+        self, semantics: object = None, *, candidates: object = None, random_state: int | None = None
     ) -> ZeroShotClassifier:
         """Return an unfitted estimator with its defaults.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +17,21 @@ Mask = npt.NDArray[np.bool_]
 
 Label: TypeAlias = Hashable
 """The name of a class: a string or an integer, also of NumPy."""
+CandidateClasses: TypeAlias = str | Sequence[Label] | Array | None
+"""Among which classes to answer: "unseen", "seen", "all", or a list of classes."""
+RandomState: TypeAlias = int | np.random.RandomState | None
+"""What scikit-learn's ``check_random_state`` takes."""
+
+
+class RowValues(Protocol):
+    """Values, one a row, in memory or in chunks: passes read them, and nobody else asks which."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows first, as of an array."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As of an array."""
+
+    def __len__(self) -> int: ...

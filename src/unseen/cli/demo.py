@@ -210,7 +210,7 @@ def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> dict[str
     }
 
 
-def _write(out: Path, report: dict[str, Any], results: list[Result]) -> list[Path]:
+def _write(out: Path, report: dict[str, object], results: list[Result]) -> list[Path]:
     with atomic_file(out / "table.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [f.name for f in fields(Result)], lineterminator="\n")
         writer.writeheader()

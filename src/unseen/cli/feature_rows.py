@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
 
 from unseen.cli import output
@@ -158,7 +159,7 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet" or (path.is_dir() and any(path.glob("*.parquet")))
 
 
-def _like(dtype: Any, name: str, source: Path) -> Any:
+def _like(dtype: npt.DTypeLike, name: str, source: Path) -> Any:
     """Return the name of a class as the labels have it: an integer where they are integers."""
     if np.dtype(dtype).kind not in "iu":
         return name

@@ -64,11 +64,11 @@ def write_what_the_console_can() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _takes_every_character(stream: Any) -> bool:
+def _takes_every_character(stream: object) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-") in UNICODE
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON, in ASCII where the console or the pipe has no other codes."""
     ascii_only = not _takes_every_character(sys.stdout)
     typer.echo(json.dumps(value, indent=1, ensure_ascii=ascii_only))

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +40,7 @@ def load_image_folder(
     semantics: object,
     unseen: PathLike | Sequence[str],
     *,
-    extract: Callable[[Sequence[Path]], Any] | None = None,
+    extract: Callable[[Sequence[Path]], object] | None = None,
     features: str | None = None,
     name: str | None = None,
 ) -> ZeroShotDataset:

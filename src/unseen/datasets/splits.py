@@ -126,7 +126,7 @@ def write_split(path: PathLike, parts: Mapping[str, Iterable[int]]) -> None:
             writer.writerows((part, int(row)) for row in parts[part])
 
 
-def one_based(values: Any, limit: int, path: PathLike, name: str, of: str) -> Index:
+def one_based(values: object, limit: int, path: PathLike, name: str, of: str) -> Index:
     """Turn MATLAB's indices from 1 into indices from 0; say so where they look 0-based."""
     array = np.asarray(values).ravel()
     if array.dtype.kind not in "fiu":

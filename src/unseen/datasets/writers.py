@@ -98,7 +98,7 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     return ["attribute names, the data set's name and its provenance are in unseen.json"]
 
 
-def _save_mat(path: Path, variables: dict[str, Any]) -> None:
+def _save_mat(path: Path, variables: dict[str, object]) -> None:
     from scipy.io import savemat  # loads slowly, and only this layout needs it
 
     with path.open("wb") as file:

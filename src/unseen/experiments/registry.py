@@ -42,7 +42,7 @@ def method(name: str) -> methods.Method:
 
 
 def configured(
-    name: str, semantics: object, seed: int, C: float | None = None, candidates: Any = None
+    name: str, semantics: object, seed: int, C: float | None = None, candidates: object = None
 ) -> Any:
     """Return an unfitted estimator, seeded, with C fixed if it is given.
 
@@ -61,7 +61,7 @@ def configured(
     return model.set_params(**{weight: C})
 
 
-def with_prior(model: Any, prior: str, shares: Mapping[Any, float]) -> Any:
+def with_prior(model: Any, prior: str, shares: Mapping[object, float]) -> Any:
     """Set what a transductive method assumes of the pool's class shares.
 
     Parameters

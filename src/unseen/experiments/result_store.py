@@ -136,11 +136,11 @@ def _row(values: tuple[Any, ...]) -> Row:
     return Row(**columns)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Turn NaN and infinity, which JSON lacks, into null."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -100,7 +99,7 @@ class Results:
             and (fast is None or m.fast == fast)
         ]
 
-    def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
+    def select(self, dataset: str, method: str, **protocol: object) -> list[Row]:
         """Return the trials of one method on one data set, by default of the plain protocol."""
         wanted = {"setting": "zsl", "prior": "default", "share": 1.0, "C": None, **protocol}
         return [

@@ -175,7 +175,7 @@ def paper_specification(budget: str = "quick") -> Specification:
     return parse(file.read_text(encoding="utf-8"), f"the paper's {budget} specification", "paper")
 
 
-def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experiment:
+def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experiment:
     where = f"{source}: experiment {number}"
     known = {f.name for f in fields(Experiment)}
     for key, value in entry.items():

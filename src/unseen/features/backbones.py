@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ class Backbone(Protocol):
     side: int
     """Pixels that ``prepare`` needs each way; a large JPEG is decoded no finer than it must be."""
 
-    def prepare(self, picture: Any) -> Array:
+    def prepare(self, picture: object) -> Array:
         """Return one decoded picture (Pillow, RGB) as an array; called in decoding threads."""
 
     def __call__(self, batch: Array) -> npt.NDArray[np.float32]:

@@ -48,7 +48,7 @@ def _hub_access() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def load_pretrained(loader: Callable[..., Any], rest: str, what: str, **options: Any) -> Any:
+def load_pretrained(loader: Callable[..., object], rest: str, what: str, **options: object) -> Any:
     """Call a ``from_pretrained`` of transformers so that it runs no code of the model's repository.
 
     Only local files are read: a folder, or what an earlier download left in the cache of transformers,

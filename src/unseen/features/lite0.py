@@ -30,7 +30,7 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     with reading(weights, "weights of efficientnet-lite0"):
         network.load_state_dict(state)
 
-    def forward(tensor: Any) -> Any:
+    def forward(tensor: object) -> Any:
         return network.extract_features(tensor).mean((2, 3))
 
     return TorchBackbone(NAME, network, forward, VIEW)

@@ -56,7 +56,7 @@ class OnnxBackbone:
         self.identity = f"onnx | {self.view.text} | {digest}{suffix}"
         self.width = int(self(np.zeros((1, self.side, self.side, 3), np.uint8)).shape[1])
 
-    def prepare(self, picture: Any) -> Array:
+    def prepare(self, picture: object) -> Array:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 

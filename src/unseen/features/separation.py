@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 SAME, CLOSE = 1e-6, 0.35
 """Distances, as shares of the median, below which two classes are the same, or close."""
@@ -79,7 +78,7 @@ def _more(pairs: list[Pair]) -> str:
 
 
 def separation(
-    table: ClassTable, candidates: Sequence[Any] | None = None, seen: Sequence[Any] | None = None
+    table: ClassTable, candidates: Sequence[Label] | None = None, seen: Sequence[Label] | None = None
 ) -> Separation:
     """Say how well the class vectors separate the classes.
 

@@ -40,7 +40,7 @@ class TorchBackbone:
         self.identity = f"{name} | {view.text} | {weights_checksum(module)}"
         self.width = int(self(np.zeros((1, view.side, view.side, 3), np.uint8)).shape[1])
 
-    def prepare(self, picture: Any) -> Array:
+    def prepare(self, picture: object) -> Array:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 
@@ -49,7 +49,7 @@ class TorchBackbone:
         pixels = self._torch.from_numpy(np.ascontiguousarray(batch)).permute(0, 3, 1, 2)
         return (pixels.float() - self._mean) / self._std
 
-    def bare(self, tensor: Any) -> Any:
+    def bare(self, tensor: object) -> Any:
         """Run the network alone on a tensor."""
         with self._torch.inference_mode():
             return self._forward(tensor)
@@ -82,7 +82,7 @@ def read_state(path: Path, name: str) -> dict[str, Any]:
     torch = need("torch", name, "images")
     with reading(path, "weights"):
         if path.suffix == ".safetensors":
-            loaded: Any = need("safetensors.torch", name, "images").load_file(path)
+            loaded: object = need("safetensors.torch", name, "images").load_file(path)
         else:
             loaded = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(loaded, dict) or not all(isinstance(k, str) for k in loaded):

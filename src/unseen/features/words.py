@@ -79,7 +79,7 @@ def readable(label: object) -> str:
 
 
 def describe(
-    classes: Sequence[Any],
+    classes: Sequence[object],
     encoder: Words,
     descriptions: Mapping[Any, str | Sequence[str]] | None = None,
     prompt: str = "",
@@ -229,7 +229,7 @@ class HuggingFaceWords:
             ).eval()
         self._model = model
         self._two_halves = hasattr(model, "get_text_features")
-        self._tokens: dict[str, Any] = {"padding": True, "truncation": True, "return_tensors": "pt"}
+        self._tokens: dict[str, object] = {"padding": True, "truncation": True, "return_tensors": "pt"}
         if self._two_halves:
             places = int(model.config.text_config.max_position_embeddings)
             self._tokens["max_length"] = min(places, int(self._tokeniser.model_max_length))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import weighted_ranking
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class ALE(RankingClassifier):
@@ -71,12 +68,12 @@ class ALE(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 100.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
 

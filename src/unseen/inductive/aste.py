@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -26,7 +24,7 @@ from unseen.solvers.structural import (
     one_domain,
     structural_objective,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 SCHEDULE = (1.0, 0.1, 0.01)
 STEPS = 50
@@ -120,13 +118,13 @@ class ASTE(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
         solver: str = "exact",
         tol: float = 1e-3,
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.C = C

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from unseen.citation import Citation
@@ -16,7 +16,10 @@ from unseen.solvers.lbfgs import minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Rows, Sums, Array | None, Array, npt.DTypeLike]
+"""What all settings share."""
 
 BENT = 0.5
 """The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
@@ -96,7 +99,7 @@ class CMT(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         hidden: int = 100,
         ridge: float | str = "auto",
         max_iter: int = 15,
@@ -111,7 +114,7 @@ class CMT(TunedClassifier):
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.01, 0.1)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         self.semantic_center_ = vectors.mean(axis=0)
         targets = vectors - self.semantic_center_
@@ -119,7 +122,7 @@ class CMT(TunedClassifier):
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return own, sums, basis, targets / self.semantic_scale_, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         rows, sums, basis, targets, dtype = prepared
         total = sums.counts.sum()
         mean = sums.labels.sum(axis=1) / total

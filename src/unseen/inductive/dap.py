@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
@@ -14,7 +14,10 @@ from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
+"""What all settings share."""
 
 
 class DAP(AttributeClassifier):
@@ -80,7 +83,7 @@ class DAP(AttributeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
@@ -91,12 +94,12 @@ class DAP(AttributeClassifier):
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.03, 0.3, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return sums, signs(vectors, self.threshold_), basis, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, targets, basis, dtype = prepared
         bank = ridge_bank(sums, targets, setting["ridge"])
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import ranking_hinge
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class DeViSE(RankingClassifier):
@@ -73,12 +70,12 @@ class DeViSE(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 30.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.solvers.cholesky import solver
 from unseen.solvers.moments import Ridge, ridge_solver
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class ESZSL(BilinearClassifier):
@@ -66,7 +63,7 @@ class ESZSL(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         gamma: float | str = "auto",
         lam: float | str = "auto",
     ) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -14,7 +13,10 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Rows, Array, Array]
+"""What all settings share."""
 
 STEPS = 50
 """Of the coder, for features."""
@@ -93,7 +95,7 @@ class JLSE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         spread: float | str = "auto",
         passes: int = 2,
     ) -> None:
@@ -106,13 +108,13 @@ class JLSE(TunedClassifier):
         """Return the values of γ that "auto" tries."""
         return {"spread": (1.0, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         X, codes, weights = rows
         counts = class_weights(codes, len(vectors), weights)
         means = (class_sums(X, codes, len(vectors), weights) / counts).T
         return rows, vectors, means.astype(X.dtype)
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         (X, codes, weights), vectors, means = prepared
         self.spread_ = setting["spread"]
         self.atoms_, self.semantic_atoms_ = means, vectors

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.solvers.losses import ranking_hinge
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class LatEm(RankingClassifier):
@@ -72,13 +69,13 @@ class LatEm(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         pieces: int = 2,
         learning_rate: float = 10.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
         self.pieces = pieces

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
@@ -17,7 +16,7 @@ from unseen.statistics.prototype_map import (
 )
 from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class PrototypeRidge(ZeroShotClassifier):
@@ -74,7 +73,7 @@ class PrototypeRidge(ZeroShotClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -15,7 +14,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class RankingClassifier(BilinearClassifier):
@@ -33,12 +32,12 @@ class RankingClassifier(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 1.0,
         margin: float = 1.0,
         epochs: int = 5,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.learning_rate = learning_rate
@@ -107,5 +106,5 @@ class RankingClassifier(BilinearClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return ZeroShotClassifier._label_embedding(self, X)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from unseen.citation import Citation
@@ -13,7 +13,12 @@ from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.statistics.scorer import Affine, Scorer, UnitLength
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Eigen: TypeAlias = tuple[Array, Array]
+"""Eigenvalues and eigenvectors."""
+Prepared: TypeAlias = tuple[Eigen, Eigen, Array, Array, Array, npt.DTypeLike]
+"""What all settings share."""
 
 
 class SAE(TunedClassifier):
@@ -74,7 +79,7 @@ class SAE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
         compare: str = "features",
     ) -> None:
@@ -87,7 +92,7 @@ class SAE(TunedClassifier):
         """Return the values of λ that "auto" tries."""
         return {"lam": (0.03, 0.3, 3.0, 30.0, 300.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         if self.compare not in ("features", "semantics"):
             raise ValueError(
                 "The 'compare' parameter of SAE must be 'features' or 'semantics'. "
@@ -105,9 +110,10 @@ class SAE(TunedClassifier):
         turned = semantic[1].T @ cross @ own[1]
         return own, semantic, turned, mean, semantic_mean, X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
-        (values, basis), (semantic_values, semantic_basis), turned, *rest = prepared
-        self.center_, self.semantic_center_ = rest[0].astype(rest[2]), rest[1]
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
+        own, semantic, turned, mean, self.semantic_center_, dtype = prepared
+        (values, basis), (semantic_values, semantic_basis) = own, semantic
+        self.center_ = mean.astype(dtype)
         values, semantic_values = np.maximum(values, 0), np.maximum(semantic_values, 0)
         unit = semantic_values.sum() / max(values.sum(), np.finfo(float).tiny)
         lam = setting["lam"] * max(unit, np.finfo(float).tiny)
@@ -115,7 +121,7 @@ class SAE(TunedClassifier):
         # Where both eigenvalues vanish the right side does too, and W of minimum norm is zero there.
         both += 1e-10 * max(float(both.max()), np.finfo(float).tiny)
         W = semantic_basis @ ((1 + lam) * turned / both) @ basis.T
-        self.encoder_ = W.astype(rest[2])
+        self.encoder_ = W.astype(dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.encoder_.astype(X.dtype, copy=False)

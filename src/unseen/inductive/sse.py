@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -14,7 +11,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights
 from unseen.solvers.losses import structured_hinge
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 RATE = 0.1
 """Of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
@@ -100,11 +97,11 @@ class SSE(ZeroShotClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float = 1.0,
         steps: int = 60,
         batch_size: int = 32,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.ridge = ridge

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -21,7 +20,10 @@ from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.attributes import Bank
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
+
+Prepared: TypeAlias = tuple[Rows, Array, Array | None, Array, Array, dict[float, Bank]]
+"""What all settings share."""
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
@@ -109,11 +111,11 @@ class SynC(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         loss: str = "ovo",
         width: float | str = "auto",
         ridge: float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.loss = loss
@@ -130,7 +132,7 @@ class SynC(TunedClassifier):
         space = self.search_space()
         return space if self.loss == "ovo" else {"width": space["width"]}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         if self.loss not in ("ovo", "struct"):
             raise ValueError(
                 f"The 'loss' parameter of SynC must be 'ovo' or 'struct'. Got {self.loss!r} instead."
@@ -142,7 +144,7 @@ class SynC(TunedClassifier):
         moments = gram(own.X, weights)
         return own, mean, basis, moments, vectors, {}
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         own, mean, basis, moments, vectors, done = prepared
         distance = cdist(vectors, vectors, "sqeuclidean")
         pairs = max(1, len(vectors) * (len(vectors) - 1))

@@ -41,7 +41,7 @@ def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
     return model, model_origin(model, path)
 
 
-def model_origin(model: Any, path: Path) -> dict[str, Any]:
+def model_origin(model: object, path: Path) -> dict[str, Any]:
     """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
     texts = ("backbone", "texts", "identity", "words", "prompt")
@@ -58,7 +58,7 @@ def model_origin(model: Any, path: Path) -> dict[str, Any]:
     return origin
 
 
-def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:
+def check_backbone(path: Path, origin: dict[str, object], backbone: Backbone, columns: int) -> None:
     """Refuse features that the model was not fitted on."""
     if backbone.width != columns:
         raise DataError(
@@ -110,7 +110,7 @@ def set_candidates(model: Any, asked: str) -> None:
         model.set_params(candidates=read_names(asked))
 
 
-def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str:
+def backbone_to_load(path: Path, origin: dict[str, object], named: str = "") -> str:
     """Return the backbone that a user names, or the one of the model, if it is safe to load that.
 
     A model file must not choose which file, folder or address is opened: a name with a part after a
@@ -193,7 +193,7 @@ def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[st
     return given.names
 
 
-def _table(model: Any, path: Path) -> ClassTable:
+def _table(model: object, path: Path) -> ClassTable:
     if not hasattr(model, "_parameters"):
         raise DataError(f"{path}: holds a Pipeline. Add the class in Python.")
     semantics = model._parameters()[0]

@@ -42,7 +42,7 @@ class PoolData:
     notes: list[str] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     """Files that were not read: pictures that are broken, and files that are no pictures."""
-    origin: dict[str, Any] = field(default_factory=dict)
+    origin: dict[str, object] = field(default_factory=dict)
     """What a model file says of its features and class vectors, for photographs."""
     computed: int = 0
     """Pictures that went through the backbone now."""

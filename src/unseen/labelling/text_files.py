@@ -132,7 +132,7 @@ def _class_records(path: Path) -> Iterator[Record]:
         yield line, dict(zip(cells.columns, row, strict=True))
 
 
-def _cell(path: Path, line: int, column: str, record: dict[str, Any]) -> str:
+def _cell(path: Path, line: int, column: str, record: dict[str, object]) -> str:
     """Return a cell as a text, "" for an empty one."""
     value = record.get(column)
     if value is None or value != value:  # null, or NaN

@@ -43,7 +43,7 @@ LONGEST_HEADER = 8 * 2**20
 """Bytes. Parsed JSON takes up to twenty times its length in memory."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file: the same as ``model.save(path)``.
 
     Parameters
@@ -125,7 +125,7 @@ def _write(data: bytes, path: str | os.PathLike[str]) -> None:
         temporary.write_bytes(data)
 
 
-def to_bytes(model: Any) -> bytes:
+def to_bytes(model: ZeroShotClassifier) -> bytes:
     """Return the content of a model's file."""
     encoder = Encoder()
     node = encoder.encode(model)
@@ -238,7 +238,7 @@ def _record(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(record)
 
 
-def _model(record: dict[str, Any], tensors: dict[str, Array]) -> ZeroShotClassifier | Pipeline:
+def _model(record: dict[str, object], tensors: dict[str, Array]) -> ZeroShotClassifier | Pipeline:
     decoder = Decoder(tensors)
     model = decoder.decode(record["model"])
     if not isinstance(model, ZeroShotClassifier | Pipeline):

@@ -40,7 +40,7 @@ class Encoder:
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
         self._keys = {cls: key for key, cls in known_classes().items()}
-        self._done: dict[int, tuple[object, dict[str, Any]]] = {}
+        self._done: dict[int, tuple[object, dict[str, object]]] = {}
         self._tables: dict[int, tuple[object, ClassTable]] = {}
         self._text = 0
 
@@ -78,12 +78,12 @@ class Encoder:
             return self._object(value, path, depth)
         self._refuse(path, f"is of the type {kind.__module__}.{kind.__qualname__}")
 
-    def _pair(self, key: Any, value: Any, path: str, depth: int) -> list[Any]:
+    def _pair(self, key: object, value: object, path: str, depth: int) -> list[Any]:
         if key is not None and not isinstance(key, str | bool | int | float | np.generic):
             self._refuse(path, f"has a key of the type {type(key).__name__}")
         return [self.encode(key, path), self.encode(value, f"{path}[{key!r}]", depth + 1)]
 
-    def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
+    def _object(self, value: object, path: str, depth: int) -> dict[str, Any]:
         state = {}
         for name, part in attributes(value).items():
             if hasattr(part, "__dask_graph__"):
@@ -98,7 +98,7 @@ class Encoder:
             return self._done[id(value)][1]
         if value.dtype == object:
             items = [self.encode(v, path, depth + 1) for v in value.ravel().tolist()]
-            node: dict[str, Any] = {"#": "objects", "shape": list(value.shape), "items": items}
+            node: dict[str, object] = {"#": "objects", "shape": list(value.shape), "items": items}
         elif value.dtype.kind == "U":
             node = self._texts(value, path)
         elif value.dtype.name in NUMBERS and not isinstance(value, np.ma.MaskedArray):
@@ -148,7 +148,7 @@ class Decoder:
         self._done: dict[str, Array] = {}
         self._known = known_classes()
         self._text = 0
-        self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
+        self._kinds: dict[str, Callable[[dict[str, object], int], object]] = {
             "float": self._float,
             "number": self._number,
             "tuple": lambda node, depth: tuple(self._items(node, depth)),
@@ -160,7 +160,7 @@ class Decoder:
             "object": self._object,
         }
 
-    def decode(self, node: Any, depth: int = 0) -> Any:
+    def decode(self, node: object, depth: int = 0) -> Any:
         """Return the object that a node describes; a ValueError says what is wrong with it."""
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
@@ -177,7 +177,7 @@ class Decoder:
         """Return the tensors that no node asked for."""
         return set(self._tensors) - self._used
 
-    def _items(self, node: dict[str, Any], depth: int) -> list[Any]:
+    def _items(self, node: dict[str, object], depth: int) -> list[Any]:
         items = node["items"]
         if not isinstance(items, list):
             raise ValueError("the items of a collection are no list")
@@ -186,12 +186,12 @@ class Decoder:
     def _float(self, node: dict[str, Any], depth: int) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
 
-    def _number(self, node: dict[str, Any], depth: int) -> Any:
+    def _number(self, node: dict[str, object], depth: int) -> Any:
         if node["dtype"] not in NUMBERS:
             raise ValueError(f"it holds a number of the unknown dtype {str(node['dtype'])[:40]!r}")
         return np.array(self.decode(node["value"], depth + 1), dtype=node["dtype"])[()]
 
-    def _dict(self, node: dict[str, Any], depth: int) -> dict[Any, Any]:
+    def _dict(self, node: dict[str, object], depth: int) -> dict[Any, Any]:
         return dict(self._items(node, depth))
 
     def _tensor(self, node: dict[str, Any]) -> Array:
@@ -202,13 +202,13 @@ class Decoder:
         self._used.add(name)
         return tensor
 
-    def _bytes(self, node: dict[str, Any], depth: int) -> list[bytes]:
+    def _bytes(self, node: dict[str, object], depth: int) -> list[bytes]:
         table = self._tensor(node)
         if table.dtype != np.uint8 or table.ndim != 2:
             raise ValueError("a table of bytes has the wrong dtype or shape")
         return [row.tobytes() for row in table]
 
-    def _array(self, node: dict[str, Any], depth: int) -> Array:
+    def _array(self, node: dict[str, object], depth: int) -> Array:
         tensor = self._tensor(node)
         return tensor.T if node.get("order") == "F" else tensor
 

@@ -72,7 +72,7 @@ def draw(figure: Figure) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
-    style: dict[Any, Any] = {
+    style: dict[object, object] = {
         "svg.fonttype": "none",
         "svg.hashsalt": figure.name,
         "font.size": 10,

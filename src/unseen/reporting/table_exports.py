@@ -76,6 +76,6 @@ def _latex(text: str) -> str:
     return escaped
 
 
-def dumps(value: Any) -> str:
+def dumps(value: object) -> str:
     """Return JSON text with a newline at its end."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_regular, check_size, reading
 
@@ -121,7 +123,7 @@ def _check_codecs_3(path: Path, codecs: Iterable[Any]) -> None:
             _check_codecs_3(path, options.get("index_codecs", ()))
 
 
-def _check_codec(path: Path, name: Any, allowed: frozenset[str]) -> None:
+def _check_codec(path: Path, name: object, allowed: frozenset[str]) -> None:
     if name not in allowed:
         raise DataError(
             f"{path}: is stored with the codec {str(name)[:40]!r}, which is not on the list of codecs "
@@ -137,12 +139,12 @@ def _check_codec_types(path: Path, options: dict[str, Any]) -> None:
             _check_dtype_2(path, options[key])
 
 
-def _check_dtype_2(path: Path, dtype: Any) -> None:
+def _check_dtype_2(path: Path, dtype: npt.DTypeLike) -> None:
     if not isinstance(dtype, str) or not re.fullmatch(r"[<>|=]?[biufU]\d{1,4}", dtype):
         _refuse_type(path, dtype)
 
 
-def _refuse_type(path: Path, dtype: Any) -> None:
+def _refuse_type(path: Path, dtype: npt.DTypeLike) -> None:
     raise DataError(
         f"{path}: holds values of the type {str(dtype)[:40]!r}; only plain numbers and texts of a "
         "fixed length are read, since Python objects could run code. Store it as one of these."

@@ -68,7 +68,7 @@ class StructuralSolution:
 
 def structural_objective(
     X: Any,
-    codes: Any,
+    codes: object,
     A: Array,
     V: Array,
     C: float,
@@ -134,7 +134,7 @@ def two_domains(
 
 def frank_wolfe(
     X: Any,
-    codes: Any,
+    codes: object,
     A: Array,
     solve: Solve,
     *,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +23,7 @@ from unseen.statistics.visual_space import (
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class PointClassifier(PrototypeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         rounds: int = 10,
         shrinkage: float | str | None = "auto",
     ) -> None:

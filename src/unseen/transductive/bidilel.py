@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
@@ -17,7 +16,7 @@ from unseen.statistics.graph import neighbour_graph
 from unseen.statistics.visual_space import SeenStatistics, Space
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive._pool import Split
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class BiDiLEL(PointClassifier):
@@ -102,7 +101,7 @@ class BiDiLEL(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         dimensions: int | str = "auto",
         neighbours: int = 10,
         alpha: float = 0.3,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from unseen.citation import Citation
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import prototype_map
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SemiSupervisedClustering(PointClassifier):
@@ -80,7 +79,7 @@ class SemiSupervisedClustering(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         pool_weight: float = 1.0,
         ridge: float = 0.3,
         rounds: int = 20,

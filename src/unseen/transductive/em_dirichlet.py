@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from unseen.citation import Citation
 from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 LEAST_PROBABILITY = 1e-15
 
@@ -94,7 +94,7 @@ class EMDirichlet(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         effective_classes: int = 5,
         hard: bool = False,
@@ -108,9 +108,7 @@ class EMDirichlet(SoftLabelClassifier):
         self.steps = steps
 
     @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
+    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
         """Return the estimator with the settings of the authors' program."""
         return cls(semantics, candidates, scale=30.0, effective_classes=5, rounds=20, steps=1000)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, ClassVar
 
@@ -25,7 +24,7 @@ from unseen.statistics.visual_space import SCALED_ROWS, to_be_powered
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds, scored_pool
 from unseen.transductive.selection import reviewed_strategy
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 BATCH = 50
 
@@ -103,13 +102,13 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         selection: Any = "balanced",
         learning_rate: float = 1.0,
         epochs: int = 5,
         pool_weight: float = 1.0,
         normalise: bool | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.selection = selection
@@ -214,7 +213,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         )
         return mean
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return ZeroShotClassifier._label_embedding(self, X)
 
 

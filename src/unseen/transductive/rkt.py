@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -14,7 +13,7 @@ from unseen.solvers.dictionary import sparse_codes
 from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class RKT(PointClassifier):
@@ -87,7 +86,7 @@ class RKT(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         penalty: float = 0.03,
         virtual: float = 0.3,
         rounds: int = 8,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import reviewed_strategy
 from unseen.transductive.taste import ROUND_C
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SMS(TransductiveClassifier, BilinearClassifier):
@@ -90,10 +89,10 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
-        selection: Any = "balanced",
+        selection: object = "balanced",
         shrinkage: float | None = 0.2,
         settle: int = 2,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class StatA(SoftLabelClassifier):
@@ -82,7 +82,7 @@ class StatA(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         anchor: float = 1.0,
         determinant: bool = True,
@@ -96,9 +96,7 @@ class StatA(SoftLabelClassifier):
         self.rounds = rounds
 
     @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
+    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
         """Return the estimator with the settings of the authors' program."""
         published: dict[str, Any] = {"anchor": 1.0, "determinant": False, "neighbours": 3, "rounds": 10}
         return cls(semantics, candidates, scale=CLIP_SCALE, **published)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
@@ -17,7 +17,7 @@ from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import Selection, reviewed_strategy
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RowValues
 
 ROUND_C = 0.3
 """C of the rounds, in units of the mean diagonal of 2XᵀX, when it is not given by hand. Inductive folds
@@ -108,10 +108,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
-        selection: Any = "balanced",
+        selection: object = "balanced",
         shrinkage: float | None = 0.2,
         pool_weight: float | str = "auto",
         settle: int = 2,
@@ -126,7 +126,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.settle = settle
         self.tol = tol
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         problem = self._start(split, compress)
         if not len(split.pool):
@@ -179,7 +179,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}
 
-    def _take(self, solution: StructuralSolution, dtype: Any) -> None:
+    def _take(self, solution: StructuralSolution, dtype: npt.DTypeLike) -> None:
         self.compatibility_ = solution.compatibility.astype(dtype)
         self.objective_ = solution.objective
         gaps = (solution.gap, solution.relative_gap) if solution.certified else (np.nan, np.nan)

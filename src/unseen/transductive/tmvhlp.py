@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -13,7 +13,7 @@ from unseen.citation import Citation
 from unseen.statistics.graph import hypergraph_walk, incidence, propagate
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.propagation import balanced, class_points
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 COLUMNS = 256
 """Principal directions of the pool that stand for the view of features."""
@@ -103,7 +103,7 @@ class TMVHLP(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         neighbours: int = 10,
         alpha: float = 0.8,
         power: float = 4.0,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from unseen.citation import Citation
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 CONFIDENT_ROWS = 8
 """Rows of each class whose weighted mean is the first prototype."""
@@ -84,7 +84,7 @@ class TransCLIP(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         text_weight: float = 1.0,
         neighbours: int = 3,
@@ -96,9 +96,7 @@ class TransCLIP(SoftLabelClassifier):
         self.rounds = rounds
 
     @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
+    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
         """Return the estimator with the settings of the paper's zero-shot form."""
         return cls(semantics, candidates, scale=CLIP_SCALE, text_weight=1.0, neighbours=3, rounds=10)
 

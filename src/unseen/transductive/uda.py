@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -14,7 +13,7 @@ from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.transport import balance
 from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class UDA(PointClassifier):
@@ -87,7 +86,7 @@ class UDA(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         dictionary_tie: float = 0.5,
         code_tie: float = 30.0,
         penalty: float = 0.1,

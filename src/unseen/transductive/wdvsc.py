@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -12,7 +11,7 @@ from unseen.citation import Citation
 from unseen.statistics.prototype_map import nearest_scores, prototype_map
 from unseen.statistics.transport import balance
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class WDVSc(PointClassifier):
@@ -89,7 +88,7 @@ class WDVSc(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         weight: float = 0.3,
         ridge: float = 0.3,
         epsilon: float = 0.03,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from unseen.rows.passes import SCORE_BLOCK_NUMBERS, blocks, score_blocks
 from unseen.statistics.entropy import KEPT_CLASSES
 from unseen.statistics.neighbours import nearest
 from unseen.transductive._shared_space import SharedSpaceClassifier, SoftLabelClassifier
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 SMALLEST_STEP = 1e-8
 """The propagation ends when a step adds no more than this to any score."""
@@ -90,7 +90,7 @@ class ZLaP(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         neighbours: int = 5,
         text_power: float = 5.0,
         propagation: float = 0.3,
@@ -101,9 +101,7 @@ class ZLaP(SoftLabelClassifier):
         self.propagation = propagation
 
     @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
+    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
         """Return the estimator with the settings of the authors' program."""
         return cls(semantics, candidates, neighbours=5, text_power=5.0, propagation=0.3)
 
