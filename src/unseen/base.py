@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
+from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
@@ -33,7 +34,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes

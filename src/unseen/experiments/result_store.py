@@ -22,6 +22,7 @@ from unseen.exceptions import DataError
 from unseen.experiments.code_digest import code_digest
 from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
+from unseen.experiments.specification import Parameter, frozen_parameters
 from unseen.sqlite_file import SqliteFile
 
 _COLUMNS = (
@@ -63,6 +64,22 @@ class Row:
     history: list[dict[str, Any]] = field(repr=False)
     error: str
     finished: str
+
+    @property
+    def preset(self) -> str:
+        """The form of the method: "default", "published" or "printed"."""
+        return str(self.specification.get("preset", "default"))
+
+    @property
+    def parameters(self) -> tuple[tuple[str, Parameter], ...]:
+        """What was set on top of the preset."""
+        return frozen_parameters(self.specification.get("parameters", ()))
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the usual protocol: all rows, unseen classes, nothing fixed by hand."""
+        usual = self.setting == "zsl" and self.prior == "default" and self.share == 1
+        return usual and self.C is None and not self.parameters
 
     @property
     def accuracy(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -22,6 +22,10 @@ LABELLED_SETTINGS = ("zsl", "gzsl")
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
 BUDGETS = ("quick", "full")
+PRESETS = ("default", "published", "printed")
+"""Our defaults; the form of a method's own authors; the form of the paper on ASTE, word for word."""
+Parameter = bool | int | float | str | tuple["Parameter", ...]
+"""A value that a specification may give to a parameter of a method."""
 ONE_INSTANCE = 0.0
 """The share that stands for one row a class, the start point of the paper's Fig. 5."""
 
@@ -50,6 +54,11 @@ class Experiment:
         Of the training rows of each class; 0 is one row a class.
     C : tuple of float
         Fixed weights of the regulariser; empty leaves the choice to the method.
+    preset : {"default", "published", "printed"}
+        Our defaults, the form of each method's authors (``as_published``), or the settings that the
+        paper on ASTE prints, word for word.
+    parameters : tuple of (name, value)
+        Of every method here, on top of the preset; a table in TOML.
     """
 
     name: str
@@ -60,6 +69,8 @@ class Experiment:
     priors: tuple[str, ...] = ("default",)
     shares: tuple[float, ...] = (1.0,)
     C: tuple[float, ...] = ()
+    preset: str = "default"
+    parameters: tuple[tuple[str, Parameter], ...] = ()
 
     def __post_init__(self) -> None:
         where = f"experiment {self.name!r}"
@@ -68,6 +79,7 @@ class Experiment:
                 raise DataError(f"{where}: {part!r} is empty. Name at least one.")
         _among(where, "settings", self.settings, SETTINGS)
         _among(where, "priors", self.priors, PRIORS)
+        _among(where, "preset", (self.preset,), PRESETS)
         if isinstance(self.trials, bool) or not isinstance(self.trials, int) or self.trials < 1:
             raise DataError(f"{where}: 'trials' must be an integer >= 1. Got {self.trials!r} instead.")
         if not all(0 <= share <= 1 for share in self.shares):
@@ -181,7 +193,9 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
     for key, value in entry.items():
         if key not in known:
             raise DataError(f"{where}: unknown key {key!r}. Known: {', '.join(sorted(known))}.")
-        if key not in ("name", "trials"):
+        if key == "parameters":
+            _check_parameters(where, value)
+        elif key not in ("name", "trials", "preset"):
             kind = (int, float) if key in ("shares", "C") else str
             if not isinstance(value, list) or not all(isinstance(v, kind) for v in value):
                 what = "numbers" if key in ("shares", "C") else "strings"
@@ -190,6 +204,8 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
     if missing:
         raise DataError(f"{where}: {missing[0]!r} is missing.")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    table = entry.get("parameters", {})
+    values["parameters"] = frozen_parameters(table.items() if isinstance(table, Mapping) else ())
     values["name"] = str(values.get("name", f"experiment {number}"))
     for key in ("shares", "C"):
         if key in values:
@@ -198,6 +214,30 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
         return Experiment(**values)
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
+
+
+def frozen_parameters(items: Iterable[Sequence[Any]]) -> tuple[tuple[str, Parameter], ...]:
+    """Return names and values in the order of names, lists as tuples.
+
+    >>> frozen_parameters({"mu": 0, "shares": [0.5, 1.0]}.items())
+    (('mu', 0), ('shares', (0.5, 1.0)))
+    """
+    return tuple(sorted((str(name), _frozen(value)) for name, value in items))
+
+
+def _frozen(value: Any) -> Parameter:
+    return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _check_parameters(where: str, table: Any) -> None:
+    if not isinstance(table, Mapping):
+        raise DataError(f"{where}: 'parameters' must be a table of names and values. Got {table!r}.")
+    for name, value in table.items():
+        if not isinstance(value, (bool, int, float, str, list)):
+            raise DataError(
+                f"{where}: the parameter {name!r} must be a number, a string, true, false or a list. "
+                f"Got {value!r}."
+            )
 
 
 def _among(where: str, part: str, values: Sequence[str], known: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
 from unseen.solvers.moments import Moments, Sums
@@ -89,6 +90,16 @@ class HAT(AttributeClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(
+            PAPER,
+            "Attribute classifiers at the nodes of a class hierarchy; the original has WordNet's, "
+            "which ``hierarchy`` takes.",
+        ),
+        sets("outside", 0.0, UNVERIFIED, "A node learns from its own rows."),
+        holds(UNVERIFIED, "The original selects among the levels of a path; here they are averaged."),
+    )
 
     citation = Citation(
         "Al-Halah and Stiefelhagen",

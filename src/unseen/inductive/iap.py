@@ -11,6 +11,7 @@ from scipy.special import softmax
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import (
@@ -80,6 +81,11 @@ class IAP(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Seen-class probabilities first, attributes of unseen classes from them."),
+        holds(UNVERIFIED, "The original's multi-class classifier is kernelised; least squares here."),
+    )
 
     citation = Citation(
         "Lampert, Nickisch and Harmeling",

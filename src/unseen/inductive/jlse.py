@@ -9,6 +9,7 @@ from scipy import linalg
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
@@ -77,6 +78,11 @@ class JLSE(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Codes over seen classes in both spaces, joined by a bilinear similarity."),
+        sets("passes", 2, UNVERIFIED, "Its schedule and priors could not be read."),
+    )
 
     citation = Citation(
         "Zhang and Saligrama",

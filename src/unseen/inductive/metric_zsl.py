@@ -10,6 +10,7 @@ import numpy.typing as npt
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span, semantic_coordinates
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
 from unseen.solvers.lbfgs import minimise
@@ -79,6 +80,12 @@ class MetricZSL(TunedClassifier):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Predicted attributes and a metric, learned together with a hinge on matches."),
+        sets("consistency", 1.0, UNVERIFIED, "Its weights differ by data set and were not read."),
+        sets("max_iter", 15, UNVERIFIED, "The original descends from a random start."),
+    )
 
     citation = Citation(
         "Bucher, Herbin and Jurie",

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import (
@@ -87,6 +88,17 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     >>> model.transduction_[-1]
     np.str_('fox')
     """
+
+    published = choices(
+        holds(PAPER, "A max-margin loss on labelled rows and on pseudo-labels of the pool, together."),
+        sets("normalise", False, UNVERIFIED, "Features as they are."),
+        sets(
+            "selection",
+            "transport",
+            UNVERIFIED,
+            "A class-balance constraint; its exact form was not read.",
+        ),
+    )
 
     citation = Citation(
         "Li and Guo",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
@@ -67,6 +68,14 @@ class StatA(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", CLIP_SCALE, CODE, "CLIP's own temperature."),
+        sets("anchor", 1.0, CODE, "The authors' program."),
+        sets("determinant", False, CODE, "Their log-density leaves the determinant out."),
+        sets("neighbours", 3, CODE, "The same."),
+        sets("rounds", 10, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Zanella, Fuchs, De Vleeschouwer and Ben Ayed",
         "Realistic test-time adaptation of vision-language models",
@@ -94,12 +103,6 @@ class StatA(SoftLabelClassifier):
         self.determinant = determinant
         self.neighbours = neighbours
         self.rounds = rounds
-
-    @classmethod
-    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        published: dict[str, Any] = {"anchor": 1.0, "determinant": False, "neighbours": 3, "rounds": 10}
-        return cls(semantics, candidates, scale=CLIP_SCALE, **published)
 
     def _forget(self) -> None:
         self._gaussians = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
@@ -70,6 +71,13 @@ class TransCLIP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", CLIP_SCALE, PAPER, "CLIP's own temperature."),
+        sets("text_weight", 1.0, PAPER, "λ of the zero-shot form."),
+        sets("neighbours", 3, PAPER, "Three nearest neighbours."),
+        sets("rounds", 10, PAPER, "Ten rounds."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Zanella, Gérin and Ben Ayed",
         "Boosting vision-language models with transduction",
@@ -94,11 +102,6 @@ class TransCLIP(SoftLabelClassifier):
         self.text_weight = text_weight
         self.neighbours = neighbours
         self.rounds = rounds
-
-    @classmethod
-    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
-        """Return the estimator with the settings of the paper's zero-shot form."""
-        return cls(semantics, candidates, scale=CLIP_SCALE, text_weight=1.0, neighbours=3, rounds=10)
 
     def _forget(self) -> None:
         self._gaussians = None
