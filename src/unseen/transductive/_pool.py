@@ -105,7 +105,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
         return self
 

@@ -67,7 +67,7 @@ class WithinClassWhitening(
         X : array of shape (N, p)
         y : array of N labels
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             alpha = self._alpha()
             X = validate_data(self, X, dtype=[np.float64, np.float32])
             if y is None:
