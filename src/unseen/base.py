@@ -102,7 +102,7 @@ class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, Bas
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with inputs.whole_fit(self):
+        with inputs.whole_fit(self, X):
             X, codes, weights = self._read(X, y, sample_weight)
             self._learn(inputs.labelled_rows(X, codes, weights))
         return self

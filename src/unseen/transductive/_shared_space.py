@@ -96,7 +96,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             if self.semantics is None:
                 raise ValueError(
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
