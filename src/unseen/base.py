@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
+from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
@@ -33,7 +34,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -101,7 +102,7 @@ class ZeroShotClassifier(inputs.InputChecks, ClassifierMixin, BaseEstimator):  #
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with inputs.whole_fit(self):
+        with inputs.whole_fit(self, X):
             X, codes, weights = self._read(X, y, sample_weight)
             self._learn(inputs.labelled_rows(X, codes, weights))
         return self

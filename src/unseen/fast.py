@@ -87,7 +87,7 @@ class FastTraining(WrappingClassifier):
         Unlabelled rows, ``known`` and ``observer`` are as in the ``fit`` of a transductive estimator;
         around an inductive one, both must be left out.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             self._check_estimator()
             transductive = isinstance(wrapped(self), TransductiveClassifier)
             if not transductive and (known is not None or observer is not None):

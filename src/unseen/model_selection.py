@@ -179,7 +179,7 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def fit(self, X: object, y: object) -> Self:
         """Search, then fit the best on all rows."""
-        with whole_fit(self):
+        with whole_fit(self, X):
             classes, codes = read_labels(y)
             check_consistent_length(X, codes)
             rows = np.flatnonzero(codes != UNLABELLED)

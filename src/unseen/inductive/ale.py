@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import weighted_ranking
 from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
@@ -43,6 +44,8 @@ class ALE(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -57,6 +60,14 @@ class ALE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "The weighted ranking loss, class vectors at unit length."),
+        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("batch_size", 1, PAPER, "A step for each row."),
+        sets("epochs", 10, UNVERIFIED, "The original stops early on a validation set."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it on a validation set."),
+    )
 
     citation = Citation(
         "Akata, Perronnin, Harchaoui and Schmid",
@@ -74,8 +85,10 @@ class ALE(RankingClassifier):
         epochs: int = 10,
         batch_size: int = 50,
         random_state: RandomState = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return weighted_ranking(scores, codes, self.margin)

@@ -11,6 +11,7 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import CODE, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
@@ -51,6 +52,11 @@ class DAP(AttributeClassifier):
         Among which classes to predict. It may change after ``fit``.
     ridge : float or "auto"
         γ, in units of the variance of the features times the number of rows.
+    binarise : {"attribute", "overall"}
+        An attribute is present above its own mean over the seen classes, or above the mean of the whole
+        table: AwA's binary matrix is the second.
+    prior : {"smoothed", "shares"}
+        p(aₘ): shares of the seen classes, smoothed; or as they are, with ½ where all have it or none.
 
     Attributes
     ----------
@@ -70,6 +76,18 @@ class DAP(AttributeClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        sets(
+            "binarise",
+            "overall",
+            CODE,
+            "AwA's own note: the binary matrix is the continuous table "
+            "thresholded at its overall mean.",
+        ),
+        sets("prior", "shares", CODE, "Shares of seen classes; a degenerate one is ½."),
+        holds(UNVERIFIED, "Kernel SVMs with a tuned weight there, least squares here."),
+    )
+
     citation = Citation(
         "Lampert, Nickisch and Harmeling",
         "Learning to detect unseen object classes by between-class attribute transfer",
@@ -85,9 +103,13 @@ class DAP(AttributeClassifier):
         semantics: object = None,
         candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
+        binarise: str = "attribute",
+        prior: str = "smoothed",
     ) -> None:
         super().__init__(semantics, candidates)
         self.ridge = ridge
+        self.binarise = binarise
+        self.prior = prior
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import ranking_hinge
 from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
@@ -45,6 +46,8 @@ class DeViSE(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -59,6 +62,14 @@ class DeViSE(RankingClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "The hinge rank loss, word vectors at unit length; features are given here."),
+        sets("margin", 0.1, PAPER, "The margin is 0.1."),
+        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("epochs", 10, UNVERIFIED, "Its steps belong to the network that makes the features."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The same."),
+    )
 
     citation = Citation(
         "Frome, Corrado, Shlens, Bengio, Dean, Ranzato and Mikolov",
@@ -76,8 +87,10 @@ class DeViSE(RankingClassifier):
         epochs: int = 10,
         batch_size: int = 50,
         random_state: RandomState = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return ranking_hinge(scores, codes, self.margin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
 from unseen.solvers.moments import Moments, Sums
@@ -90,6 +91,16 @@ class HAT(AttributeClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(
+            PAPER,
+            "Attribute classifiers at the nodes of a class hierarchy; the original has WordNet's, "
+            "which ``hierarchy`` takes.",
+        ),
+        sets("outside", 0.0, UNVERIFIED, "A node learns from its own rows."),
+        holds(UNVERIFIED, "The original selects among the levels of a path; here they are averaged."),
+    )
+
     citation = Citation(
         "Al-Halah and Stiefelhagen",
         "How to transfer? Zero-shot object recognition via hierarchical transfer of semantic "
@@ -108,7 +119,7 @@ class HAT(AttributeClassifier):
         self,
         semantics: object = None,
         candidates: CandidateClasses = "unseen",
-        hierarchy: Mapping[object, object] | None = None,
+        hierarchy: Mapping[str, str] | Mapping[int, int] | None = None,
         levels: int = 2,
         ridge: float | str = "auto",
         outside: float | str = 0.3,
@@ -234,7 +245,7 @@ def clustered_levels(vectors: Array, levels: int) -> Codes:
     return groups
 
 
-def given_levels(labels: Sequence[Label], parents: Mapping[object, object], levels: int) -> Codes:
+def given_levels(labels: Sequence[Label], parents: Mapping[Any, Label], levels: int) -> Codes:
     """Return the groups that ``parents`` (child → parent) makes of the classes, from the root down.
 
     A class that lies higher than a level stays in the group of the level above.

@@ -11,6 +11,7 @@ from scipy.special import softmax
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import (
@@ -81,6 +82,11 @@ class IAP(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Seen-class probabilities first, attributes of unseen classes from them."),
+        holds(UNVERIFIED, "The original's multi-class classifier is kernelised; least squares here."),
+    )
+
     citation = Citation(
         "Lampert, Nickisch and Harmeling",
         "Learning to detect unseen object classes by between-class attribute transfer",
@@ -119,7 +125,7 @@ class IAP(TunedClassifier):
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
-        bank = bank.scaled(setting["sharpness"] / _deviation(sums, bank))
+        bank = bank.scaled(setting["sharpness"] / score_deviation(sums, bank))
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
         self.intercept_ = bank.intercept.astype(dtype)
 
@@ -135,7 +141,7 @@ class IAP(TunedClassifier):
         return len(self.threshold_)
 
 
-def _deviation(sums: Sums, bank: Bank) -> float:
+def score_deviation(sums: Sums, bank: Bank) -> float:
     """Return the deviation of the scores over rows and classes, from the sums alone."""
     total = sums.counts.sum()
     mean = sums.labels.sum(axis=1) / total

@@ -8,6 +8,7 @@ from scipy import linalg
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.dap import DAP, Prepared
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank
@@ -70,6 +71,13 @@ class KDICA(DAP):
     >>> model.predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Domain-invariant components, then attribute classifiers."),
+        sets("alignment", 1.0, UNVERIFIED, "Its weights could not be read."),
+        sets("invariance", 1.0, UNVERIFIED, "The same."),
+        holds(UNVERIFIED, "The original is kernelised; the kernel is linear here."),
+    )
 
     citation = Citation(
         "Gan, Yang and Gong",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive._tuning import Fold, class_wise_folds, search
+from unseen.published import PAPER, choices, holds, sets
 from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import (
@@ -57,6 +58,11 @@ class PrototypeRidge(ZeroShotClassifier):
     >>> model.set_params(candidates="seen").predict([[0.8, 0.1]])
     array(['cat'], dtype='<U3')
     """
+
+    published = choices(
+        holds(PAPER, "Ridge regression from class vectors to rows; the nearest prototype answers."),
+        sets("lam", "auto", PAPER, "Chosen on held-out classes; the grid here is scale-free."),
+    )
 
     citation = Citation(
         "Shigeto, Suzuki, Hara, Shimbo and Matsumoto",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, CandidateClasses, Codes, RandomState
+from unseen.typing import Array, CandidateClasses, Codes, RandomState, RowValues
 
 
 class RankingClassifier(BilinearClassifier):
@@ -64,9 +63,10 @@ class RankingClassifier(BilinearClassifier):
         random = np.random.default_rng(seed)
         counts = class_weights(rows.codes, len(vectors), rows.weights)
         total = class_sums(*rows[:2], len(vectors), rows.weights).sum(axis=1)
-        self.center_ = self._centred * (total / counts.sum()).astype(rows.X.dtype)
+        centred = self._centred and bool(self.get_params(deep=False).get("center", True))
+        self.center_ = centred * (total / counts.sum()).astype(rows.X.dtype)
         vectors = self._directions(vectors)
-        self.semantic_center_ = self._centred * vectors.mean(axis=0)
+        self.semantic_center_ = centred * vectors.mean(axis=0)
         (X, codes, weights), _, basis = in_own_span(rows._replace(X=rows.X - self.center_), None)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
         step = self.learning_rate / lipschitz(X, coordinates)
@@ -106,5 +106,6 @@ class RankingClassifier(BilinearClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])
 
-    def _label_embedding(self, X: object) -> Any:
-        return ZeroShotClassifier._label_embedding(self, X)
+    def _label_embedding(self, X: object) -> RowValues:
+        probabilities: RowValues = ZeroShotClassifier._label_embedding(self, X)
+        return probabilities

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import prototype_map
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
@@ -64,6 +65,13 @@ class SemiSupervisedClustering(PointClassifier):
     >>> SemiSupervisedClustering(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    published = choices(
+        holds(PAPER, "Class vectors mapped into the feature space, alternating with cluster labels."),
+        sets("shrinkage", None, PAPER, "Deep features as they are."),
+        sets("pool_weight", 1.0, UNVERIFIED, "Its λ and γ could not be read."),
+        holds(UNVERIFIED, "Its start."),
+    )
 
     citation = Citation(
         "Shojaee and Soleymani Baghshah",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
@@ -77,6 +78,13 @@ class EMDirichlet(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),
+        sets("effective_classes", 5, CODE, "The same: tasks of five classes."),
+        sets("rounds", 20, CODE, "The same."),
+        sets("steps", 1000, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Martin, Huang, Shakeri, Pesquet and Ben Ayed",
         "Transductive zero-shot and few-shot CLIP",
@@ -106,11 +114,6 @@ class EMDirichlet(SoftLabelClassifier):
         self.hard = hard
         self.rounds = rounds
         self.steps = steps
-
-    @classmethod
-    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, scale=30.0, effective_classes=5, rounds=20, steps=1000)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import (
@@ -88,6 +89,17 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(PAPER, "A max-margin loss on labelled rows and on pseudo-labels of the pool, together."),
+        sets("normalise", False, UNVERIFIED, "Features as they are."),
+        sets(
+            "selection",
+            "transport",
+            UNVERIFIED,
+            "A class-balance constraint; its exact form was not read.",
+        ),
+    )
+
     citation = Citation(
         "Li and Guo",
         "Max-margin zero-shot learning for multi-class classification",
@@ -127,7 +139,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self._refuse("normalise", "'auto', True or False")
 
     @classmethod
-    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+    def search_space(cls) -> dict[str, tuple[object, ...]]:
         """Return a small grid for class-wise folds."""
         return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
 

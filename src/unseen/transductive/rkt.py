@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import class_sums
 from unseen.solvers.dictionary import sparse_codes
 from unseen.statistics.visual_space import prototype_scores
@@ -71,6 +72,13 @@ class RKT(PointClassifier):
     >>> RKT(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    published = choices(
+        sets("rounds", 0, PAPER, "The original does not look at the pool."),
+        sets("shrinkage", None, UNVERIFIED, "Features as they are."),
+        holds(PAPER, "Sparse relations between classes, carried over to virtual rows."),
+        holds(UNVERIFIED, "How virtual rows are drawn, and its β."),
+    )
 
     citation = Citation(
         "Wang, Li, Lin and Zhuang",

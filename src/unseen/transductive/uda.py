@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.dictionary import sparse_codes, tied_dictionary
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.transport import balance
@@ -72,6 +73,14 @@ class UDA(PointClassifier):
     >>> UDA(semantics).fit(X, y).transduction_[-1]
     np.str_('fox')
     """
+
+    published = choices(
+        holds(
+            PAPER, "A dictionary of the pool tied to that of the seen classes, codes to class vectors."
+        ),
+        sets("shrinkage", None, UNVERIFIED, "Features as they are."),
+        holds(UNVERIFIED, "Its weights, and whether the class weights w are renewed in every round."),
+    )
 
     citation = Citation(
         "Kodirov, Xiang, Fu and Gong",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.passes import SCORE_BLOCK_NUMBERS, blocks, score_blocks
 from unseen.statistics.entropy import KEPT_CLASSES
@@ -72,6 +73,12 @@ class ZLaP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("neighbours", 5, CODE, "vladan-stojnic/ZLaP."),
+        sets("text_power", 5.0, CODE, "The same."),
+        sets("propagation", 0.3, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Stojnić, Kalantidis and Tolias",
         "Label propagation for zero-shot classification with vision-language models",
@@ -99,11 +106,6 @@ class ZLaP(SoftLabelClassifier):
         self.neighbours = neighbours
         self.text_power = text_power
         self.propagation = propagation
-
-    @classmethod
-    def as_published(cls, semantics: object = None, candidates: CandidateClasses = "all") -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, neighbours=5, text_power=5.0, propagation=0.3)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
