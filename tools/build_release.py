@@ -32,6 +32,7 @@ SMOKE = {
     "figures": "from unseen.reporting.figures import *; "
     "assert draw(Figure('a', 'a', 'lines', 'x', 'y', [Line('m', [1, 2], [3.0, 4.0], [])], ''))",
     "data": "import h5py, pyarrow.parquet, unseen.datasets",
+    "excel": "import openpyxl, unseen.labelling",
     "images": "from unseen.features import backbone; assert backbone('efficientnet-lite0')",
     "text": "from unseen.features import words; assert words('minilm')",
     "hf": "import transformers, torch, unseen.features",

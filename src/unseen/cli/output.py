@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
 from rich.table import Table
 
 MANY_CANDIDATES = 12
 """Candidates above which a table leaves out those that got no picture."""
 NAMED_PICTURES = 10
-"""Skipped pictures that are named on the screen; all are in the JSON."""
+"""Skipped files that are named on the screen; all are in the JSON, and in the labels."""
 UNICODE = ("utf-8", "utf8", "utf-16", "utf-16-le")
 """Encodings that have a code for every character."""
 RENAMED_OPTIONS = {"held_out": "--hold-out", "weight": "--word-weight"}
@@ -49,42 +39,19 @@ def with_option(note: str) -> str:
     """Return a note of the library with the option that changes it, if there is one."""
     from unseen.labelling import UNUSED_DESCRIPTIONS
 
-    return f"{note} Add --words minilm to use it as well." if note == UNUSED_DESCRIPTIONS else note
+    return f"{note} To use both: --words minilm." if note == UNUSED_DESCRIPTIONS else note
 
 
-@contextmanager
-def extracting(then: str = "", kind: str = "photographs") -> Iterator[Any]:
-    """Show a bar on a terminal; give a callable for the extraction's progress.
+def print_rests_on(facts: dict[str, str]) -> None:
+    """Say what the labels rest on, in one line."""
+    text = "; ".join(f"{what} {value}" for what, value in facts.items() if value)
+    Console(highlight=False, soft_wrap=True).print(f"[dim]rests on: {escape(text)}[/]")
 
-    ``then`` is what the bar says when all photographs or texts are done.
-    """
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[note]}"),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    quiet = logging.getLogger("unseen.features")
-    before, quiet.level = quiet.level, logging.ERROR  # skipped pictures are told at the end
-    with bar:
-        task = bar.add_task(kind, total=None, note="")
 
-        def show(progress: Any) -> None:
-            parts = [f"{progress.reused} known"] * bool(progress.reused)
-            parts += [f"{progress.broken} skipped"] * bool(progress.broken)
-            note = ", ".join(parts)
-            bar.update(task, total=progress.total, completed=progress.done, note=note)
-            if progress.done == progress.total:
-                bar.update(task, description=then or kind)
-
-        try:
-            yield show
-        finally:
-            quiet.setLevel(before)
+def print_kept(copies: list[Path]) -> None:
+    """Say where results are that were replaced."""
+    if copies:
+        typer.echo(f"kept the earlier ones as {' and '.join(map(str, copies))}", err=True)
 
 
 def write_what_the_console_can() -> None:
@@ -113,20 +80,22 @@ def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
 
 
 def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
-    """Name and count the skipped pictures or texts, on the error stream."""
+    """Name and count the files or texts that were not read, on the error stream."""
     if not broken:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    items = kind if len(broken) != 1 else kind.removesuffix("s")
-    console.print(f"[yellow]skipped {len(broken)} {items}[/] that cannot be read:")
+    items = "file" if kind == "photographs" else kind.removesuffix("s")
+    console.print(f"[yellow]{len(broken)} {items}{'s' * (len(broken) != 1)} not read:[/]")
     for item in broken[:NAMED_PICTURES]:
         console.print(f"  {escape(str(item.path))}: {escape(item.reason)}")
     if len(broken) > NAMED_PICTURES:
-        console.print(f"  … and {len(broken) - NAMED_PICTURES} more; --json lists all of them")
+        console.print(
+            f"  … and {len(broken) - NAMED_PICTURES} more; the CSV and --json list all of them"
+        )
 
 
 def print_notes(notes: list[str]) -> None:
-    """Print what the user should know, with the option that a note is about."""
+    """Print what the user should know."""
     for note in map(with_option, notes):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
 
@@ -134,13 +103,10 @@ def print_notes(notes: list[str]) -> None:
 def print_separation(separation: Any) -> None:
     """Say how well the descriptions tell the classes apart, before anything is trained."""
     console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"descriptions: {separation.classes} classes × {separation.columns} numbers, which differ in "
-        f"about {separation.effective_rank:.0f} directions. {escape(separation.verdict)}"
-    )
+    console.print(f"descriptions of {separation.classes} classes: {escape(separation.verdict)}")
     if separation.nearest:
         pairs = ", ".join(f"{p.first}–{p.second} {p.distance:.2f}" for p in separation.nearest[:3])
-        console.print(f"[dim]closest candidates (1 is the median distance): {escape(pairs)}[/]")
+        console.print(f"[dim]most alike, where 1 is the usual distance: {escape(pairs)}[/]")
 
 
 def separation_json(separation: Any) -> dict[str, Any]:
@@ -187,7 +153,7 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
         chance = 1 / len(labels.candidates)
         used = "held-out classes" if labels.kind == "photographs" else "texts"
         console.print(
-            f"trial: {labels.accuracy:.1%} right per class (chance {chance:.1%}); the labels of the "
+            f"trial: {labels.accuracy:.1%} right per class (guessing: {chance:.1%}); the labels of the "
             f"{used} were used for this line only"
         )
     if labels.start_accuracy is not None:

@@ -78,6 +78,8 @@ def open_picture(data: bytes, side: int) -> Any:
         picture.draft("RGB", (2 * side, 2 * side))
         if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
             picture = _on_white(image, picture)
+        if picture.mode.startswith(("I", "F")):
+            picture = _eight_bits(image, picture)
         return turned.exif_transpose(picture.convert("RGB"))
 
 
@@ -87,3 +89,16 @@ def _on_white(image: Any, picture: Any) -> Any:
     white = image.new("RGBA", upright.size, "white")
     white.alpha_composite(upright)
     return white
+
+
+def _eight_bits(image: Any, picture: Any) -> Any:
+    """Return a grey picture of 16 or 32 bits with the brightness that a viewer shows.
+
+    Pillow's own conversion cuts at 255, which makes nearly every pixel white. Whole numbers are of 16
+    bits; others are taken to lie in [0, 1] if none is larger, else they too.
+    """
+    values = np.nan_to_num(np.asarray(picture, dtype=np.float64))
+    top = 1.0 if picture.mode.startswith("F") and values.max(initial=0.0) <= 1 else 65535.0
+    grey = image.fromarray(np.clip(np.rint(values * (255 / top)), 0, 255).astype(np.uint8))
+    grey.info.update({key: value for key, value in picture.info.items() if key == "exif"})
+    return grey

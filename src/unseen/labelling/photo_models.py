@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen.datasets.image_folder import list_all_images
+from unseen.datasets.image_folder import any_folder
 from unseen.exceptions import DataError, ModelFileError
-from unseen.features import Backbone, Extraction, FeatureStore, Progress, backbone, extract
+from unseen.features import Backbone, Broken, Extraction, FeatureStore, Progress, backbone, extract
 from unseen.features.image_text_model import picture_half
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.fitting import Fitted
@@ -84,16 +85,21 @@ def predict(
 ) -> tuple[Labels, Extraction]:
     """Label the photographs of a folder with a model from a file.
 
+    ``broken`` of the extraction lists every file of the folder that was not read.
     ``candidates`` is "" for those of the model, "all", "seen", "unseen", a list or a text file.
     """
-    pictures = list_all_images(folder)
+    contents = any_folder(folder)
     check_backbone(path, origin, backbone, int(model.n_features_in_))
     set_candidates(model, candidates)
-    extraction = extract(pictures, backbone, store, on_progress=on_progress)
+    extraction = extract(contents.pictures, backbone, store, on_progress=on_progress)
     classes = [str(c) for c in model.classes_.tolist()]
     probabilities = np.asarray(model.predict_proba(extraction.X))
     items = [path.relative_to(folder).as_posix() for path in extraction.paths]
-    return answers_of(probabilities, classes, items, folder), extraction
+    extraction = replace(
+        extraction, broken=[*extraction.broken, *(Broken(*item) for item in contents.unread)]
+    )
+    labels = answers_of(probabilities, classes, items, folder, unread=extraction.broken)
+    return labels, extraction
 
 
 def set_candidates(model: Any, asked: str) -> None:

@@ -41,7 +41,7 @@ class PoolData:
     """The classes of the pool where they are known; compared at the end, and used for nothing else."""
     notes: list[str] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
-    """Pictures that could not be read."""
+    """Files that were not read: pictures that are broken, and files that are no pictures."""
     origin: dict[str, object] = field(default_factory=dict)
     """What a model file says of its features and class vectors, for photographs."""
     computed: int = 0
@@ -64,7 +64,7 @@ class PoolData:
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """The pictures that could not be read, and why."""
+        """The files that were not read, and why."""
         return [(str(item.path), item.reason) for item in self.broken]
 
 
@@ -98,7 +98,7 @@ def extract(
         preparation.candidates,
         [truth_of[path] for path in pool_paths] if truth_of else [],
         preparation.notes,
-        extraction.broken,
+        [*extraction.broken, *pictures.unread],
         origin_of(backbone, preparation.recipe),
         extraction.computed,
         extraction.reused,

@@ -15,7 +15,8 @@ from unseen.datasets.splits import read_lines
 from unseen.exceptions import DataError
 from unseen.features import Broken
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
-from unseen.labelling.classes import Given, from_names
+from unseen.labelling.classes import CLASS_COLUMN, Given, from_names, named_column
+from unseen.labelling.table_cells import EXCEL_SUFFIXES, FORMER_SUFFIXES, read_cells
 from unseen.parquet_budget import check_texts
 from unseen.spreadsheet_cells import original_cell
 
@@ -82,28 +83,29 @@ def read_texts(path: Path, column: str = "text", label_column: str = "") -> Text
     return rows
 
 
-def read_class_texts(path: Path) -> tuple[Given, list[str]]:
+def read_class_texts(path: Path, class_column: str = CLASS_COLUMN) -> tuple[Given, list[str]]:
     """Read the classes and their texts; also return the class of every row of the file.
 
     Parameters
     ----------
     path : path
-        ``.txt``: one name a line. Any other: as :func:`read_texts`, with a column ``class``, ``name``
-        or ``label``, and columns that begin with ``description``, ``example``, ``text`` or ``prompt``.
-        A class may have several of them, and several rows. Without any text it is known by its name.
+        ``.txt``: one name a line. CSV, TSV or Excel as in
+        :func:`~unseen.labelling.table_cells.read_cells`; any other as :func:`read_texts`. With a column
+        ``class``, ``name`` or ``label``, and columns that begin with ``description``, ``example``,
+        ``text`` or ``prompt``. A class may have several of them, and several rows. Without any text it
+        is known by its name.
+    class_column : str
+        The column of the names, if it has another name.
     """
     if path.suffix.lower() == ".txt":
         names = read_lines(path)
         return from_names(names, str(path)), names
     texts: dict[str, list[str]] = {}
     row_names = []
-    for line, record in _records(path, []):
-        column = next((c for c in NAME_COLUMNS if c in record), "")
-        if not column:
-            raise DataError(
-                f"{path}: line {line}: has none of the columns {', '.join(NAME_COLUMNS)}, but "
-                f"{', '.join(record)}. Name the column of class names 'class'."
-            )
+    for line, record in _class_records(path):
+        asked = [class_column] if class_column != CLASS_COLUMN else NAME_COLUMNS
+        column = next((c for c in asked if c in record), "")
+        column = column or named_column(path, list(record), class_column)
         name = _cell(path, line, column, record)
         if not name:
             raise DataError(
@@ -119,6 +121,15 @@ def read_class_texts(path: Path) -> tuple[Given, list[str]]:
         raise DataError(f"{path}: names no class. Write one row for each class under the header.")
     described = {name: own_texts for name, own_texts in texts.items() if own_texts}
     return Given(str(path), list(texts), descriptions=dict(described)), row_names
+
+
+def _class_records(path: Path) -> Iterator[Record]:
+    if path.suffix.lower() not in (".csv", ".tsv", *EXCEL_SUFFIXES, *FORMER_SUFFIXES):
+        yield from _records(path, [])
+        return
+    cells = read_cells(path)
+    for line, row in cells.rows:
+        yield line, dict(zip(cells.columns, row, strict=True))
 
 
 def _cell(path: Path, line: int, column: str, record: dict[str, object]) -> str:
