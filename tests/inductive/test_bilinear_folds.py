@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from unseen.solvers.sums import Sums
 
 from unseen.inductive.bilinear import FoldOf, Path, _Fold, fold_sums
 from unseen.rows.labelled import Rows, class_folds
-from unseen.solvers.moments import Moments
+from unseen.solvers.moments import Moments, Sums
 
 
 @pytest.mark.parametrize("attributes", [3, 30], ids=["fewer than classes", "more than classes"])
