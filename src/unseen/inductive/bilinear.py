@@ -222,8 +222,8 @@ class _Fold:
     """The ridges that all classes but those of one fold give, in two factors.
 
     ``left[:, i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[:, i] @ right[j]`` scores
-    the held-out classes. With fewer attributes than classes it is 2(2XᵀX + C·I)⁻¹XᵀYAᵀ: the factors then
-    meet in the attributes, and no product is of classes with classes.
+    the held-out classes. With fewer attributes than classes it is 2(2XᵀX + C·I)⁻¹XᵀYAᵀ: the factors
+    then meet in the attributes, and no product is of classes with classes.
     """
 
     def __init__(
