@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from unseen.experiments.printed import printed
 from unseen.experiments.specification import derive_seed
 from unseen.files import cache_folder
 from unseen.transductive import BalancedSelection
+from unseen.typing import Classifier, ClassShares
 
 AUDIT, DISTANCE = "audit", "A-distance"
 MEASUREMENTS = (AUDIT, DISTANCE)
@@ -84,7 +85,7 @@ def configured(
     return model.set_params(**{weight: C})
 
 
-def with_prior(model: Any, prior: str, shares: Mapping[object, float]) -> Any:
+def with_prior(model: Classifier, prior: str, shares: ClassShares) -> Any:
     """Set what a transductive method assumes of the pool's class shares.
 
     Parameters
