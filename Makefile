@@ -10,7 +10,7 @@ CODE := src tests examples benchmarks tools
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean
+.PHONY: help setup demo bench test golden study attack bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -26,6 +26,7 @@ help:
 	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
+	@echo "make attack  mutated files, forged models, kills, two writers, hostile pages and load; ASK=\"--share 0.1\" for a tenth"
 	@echo "make setup   only create .venv and install into it"
 	@echo "make clean   remove what the others made"
 
@@ -83,6 +84,9 @@ docs-numbers: setup
 
 study: setup
 	@$(BIN)/pytest -q -m slow
+
+attack: setup
+	@$(BIN)/python tests/attack/attack.py $(ASK)
 
 bench-serving: setup
 	@$(BIN)/python benchmarks/serving.py

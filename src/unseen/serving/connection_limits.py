@@ -18,7 +18,7 @@ HEADER_BYTES = 16 * 1024
 HEADER_COUNT = 100
 PIPELINED_REQUESTS = 16
 """Requests that a client may send before the first of them is answered."""
-UNREAD_BYTES = 64 * 2**20
+UNREAD_BYTES = 32 * 2**20
 """Bytes of all answers together that clients have not read yet."""
 SLOWEST_READER = 100_000
 """Bytes a second that a client must read in the long run."""
