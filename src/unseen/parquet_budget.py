@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Table
+    from pyarrow.parquet import ParquetFile
 
 FREE_DECODED_BYTES = 2**30
 """What any file may expand to; more only if it is long enough to hold that."""
@@ -19,7 +23,7 @@ PYTHON_TEXT_BYTES = 57
 """What Python takes for a text, beside its letters."""
 
 
-def decoded_bytes(file: Any, group: int) -> int:
+def decoded_bytes(file: ParquetFile, group: int) -> int:
     """Return how many bytes a row group of an open Parquet file says that its values take in memory.
 
     What it says of single columns is asked for only where a row may have several values, since pyarrow
@@ -33,8 +37,8 @@ def decoded_bytes(file: Any, group: int) -> int:
 
 
 def read_columns(
-    path: str | os.PathLike[str], file: Any, columns: list[str], row_group: int | None = None
-) -> Any:
+    path: str | os.PathLike[str], file: ParquetFile, columns: list[str], row_group: int | None = None
+) -> Table:
     """Read columns of a Parquet file as an Arrow table, and no more rows than the file says.
 
     They are read in batches: a column that has more values than rows is noticed before all of them
@@ -68,7 +72,9 @@ def check_decoded(
         )
 
 
-def check_texts(path: str | os.PathLike[str], column: Any, max_bytes: int = DEFAULT_MAX_BYTES) -> int:
+def check_texts(
+    path: str | os.PathLike[str], column: ChunkedArray, max_bytes: int = DEFAULT_MAX_BYTES
+) -> int:
     """Return how many bytes the texts of an Arrow column will take, or refuse them."""
     compute = need("pyarrow.compute", path)
     total = 0

@@ -11,6 +11,7 @@ from unseen.inductive.iap import IAP
 from unseen.inductive.jlse import JLSE
 from unseen.inductive.kdica import KDICA
 from unseen.inductive.latem import LatEm
+from unseen.inductive.linear_regression import LinearRegressionZSL
 from unseen.inductive.metric_zsl import MetricZSL
 from unseen.inductive.prototype_ridge import PrototypeRidge
 from unseen.inductive.sae import SAE
@@ -33,6 +34,7 @@ __all__ = [
     "SSE",
     "DeViSE",
     "LatEm",
+    "LinearRegressionZSL",
     "MetricZSL",
     "PrototypeRidge",
     "SynC",

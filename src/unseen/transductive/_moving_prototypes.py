@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +23,7 @@ from unseen.statistics.visual_space import (
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class PointClassifier(PrototypeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         rounds: int = 10,
         shrinkage: float | str | None = "auto",
     ) -> None:
@@ -86,9 +84,9 @@ class PointClassifier(PrototypeClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         self._check_parameters()
         seen, vectors, own, X = split.seen, split.vectors, split.own, split.rows.X
-        scaling: Scaling = (
-            "root" if self.shrinkage is not None and to_be_powered(X.shape[1]) else "none"
-        )
+        scaling = self._plain_scaling()
+        if self.shrinkage is not None:
+            scaling = "root" if to_be_powered(X.shape[1]) else "none"
         statistics = seen_statistics(split.rows, len(seen), scaling)
         self._space = self._make_space(statistics, split)
         self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
@@ -131,6 +129,10 @@ class PointClassifier(PrototypeClassifier):
         covered, changed = len(np.unique(before[taught])), float((before != after).mean())
         share = float(taught.mean())
         self.history_.append(Round(number, share, int(taught.sum()), covered, loss, changed))
+
+    def _plain_scaling(self) -> Scaling:
+        """Return how rows are scaled where they are not whitened."""
+        return "none"
 
     def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
         """Return the visual space: whitened, or the features as they are."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from unseen.rows.known import NOTHING_KNOWN, Known
 from unseen.statistics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
 from unseen.statistics.transport import balance
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class PrototypePropagation(PointClassifier):
@@ -91,7 +90,7 @@ class PrototypePropagation(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         neighbours: int = 10,
         alpha: float = 0.8,
         balance: float = 0.9,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.statistics.entropy import largest
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class StatA(SoftLabelClassifier):
@@ -67,6 +68,14 @@ class StatA(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", CLIP_SCALE, CODE, "CLIP's own temperature."),
+        sets("anchor", 1.0, CODE, "The authors' program."),
+        sets("determinant", False, CODE, "Their log-density leaves the determinant out."),
+        sets("neighbours", 3, CODE, "The same."),
+        sets("rounds", 10, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Zanella, Fuchs, De Vleeschouwer and Ben Ayed",
         "Realistic test-time adaptation of vision-language models",
@@ -82,7 +91,7 @@ class StatA(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         anchor: float = 1.0,
         determinant: bool = True,
@@ -94,14 +103,6 @@ class StatA(SoftLabelClassifier):
         self.determinant = determinant
         self.neighbours = neighbours
         self.rounds = rounds
-
-    @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        published: dict[str, Any] = {"anchor": 1.0, "determinant": False, "neighbours": 3, "rounds": 10}
-        return cls(semantics, candidates, scale=CLIP_SCALE, **published)
 
     def _forget(self) -> None:
         self._gaussians = None

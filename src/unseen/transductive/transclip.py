@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
 from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 CONFIDENT_ROWS = 8
 """Rows of each class whose weighted mean is the first prototype."""
@@ -70,6 +71,13 @@ class TransCLIP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", CLIP_SCALE, PAPER, "CLIP's own temperature."),
+        sets("text_weight", 1.0, PAPER, "λ of the zero-shot form."),
+        sets("neighbours", 3, PAPER, "Three nearest neighbours."),
+        sets("rounds", 10, PAPER, "Ten rounds."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Zanella, Gérin and Ben Ayed",
         "Boosting vision-language models with transduction",
@@ -84,7 +92,7 @@ class TransCLIP(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         text_weight: float = 1.0,
         neighbours: int = 3,
@@ -94,13 +102,6 @@ class TransCLIP(SoftLabelClassifier):
         self.text_weight = text_weight
         self.neighbours = neighbours
         self.rounds = rounds
-
-    @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
-        """Return the estimator with the settings of the paper's zero-shot form."""
-        return cls(semantics, candidates, scale=CLIP_SCALE, text_weight=1.0, neighbours=3, rounds=10)
 
     def _forget(self) -> None:
         self._gaussians = None
