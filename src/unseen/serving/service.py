@@ -22,6 +22,7 @@ from unseen.serving.keeper import ClassConflict, ClassRefused, Keeper, NewClass,
 from unseen.serving.limits import Limits
 from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget
 from unseen.serving.message_schemas import AddRequest, PredictRequest
+from unseen.serving.npy_body import NPY, npy_matrix
 from unseen.serving.prometheus import Metrics
 from unseen.serving.request_bodies import (
     check_json,
@@ -114,8 +115,11 @@ class Service:
         body = await request.body()
         if content_type(request).startswith("image/"):
             X = await self._photo_features([body])
+        elif content_type(request) == NPY:
+            width, most = self.keeper.features, self.limits.rows
+            X = await self._aside.run(len(body), npy_matrix, body, width, most)
         else:
-            check_json(request)
+            check_json(request, NPY)
             X = await self._json_features(body)
         answer_bytes = BYTES_OF_A_PROBABILITY * len(X) * len(self.keeper.classes)
         try:
