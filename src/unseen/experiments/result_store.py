@@ -10,7 +10,8 @@ import json
 import math
 import platform
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -22,7 +23,9 @@ from unseen.exceptions import DataError
 from unseen.experiments.code_digest import code_digest
 from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
+from unseen.experiments.specification import Parameter, frozen_parameters
 from unseen.sqlite_file import SqliteFile
+from unseen.typing import JsonObject
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
@@ -54,15 +57,31 @@ class Row:
     seed: int
     data_hash: str
     features: str
-    specification: dict[str, Any]
+    specification: JsonObject
     versions: dict[str, str]
     seconds: float
     predict_seconds: float
     peak_mb: float
-    metrics: dict[str, Any] = field(repr=False)
-    history: list[dict[str, Any]] = field(repr=False)
+    metrics: JsonObject = field(repr=False)
+    history: list[JsonObject] = field(repr=False)
     error: str
     finished: str
+
+    @property
+    def preset(self) -> str:
+        """The form of the method: "default", "published" or "printed"."""
+        return str(self.specification.get("preset", "default"))
+
+    @property
+    def parameters(self) -> tuple[tuple[str, Parameter], ...]:
+        """What was set on top of the preset."""
+        return frozen_parameters(self.specification.get("parameters", ()))
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the usual protocol: all rows, unseen classes, nothing fixed by hand."""
+        usual = self.setting == "zsl" and self.prior == "default" and self.share == 1
+        return usual and self.C is None and not self.parameters
 
     @property
     def accuracy(self) -> float:
@@ -91,10 +110,9 @@ class Store(SqliteFile):
     """
 
     def __init__(self, path: str | Path) -> None:
-        try:
-            super().__init__(Path(path), _SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise DataError(f"{path}: is not a store of results: {error}. Name another.") from None
+        self.path = Path(path)
+        with self._guarded():
+            super().__init__(self.path, _SCHEMA)
 
     def write(self, cell: Cell, outcome: Outcome) -> None:
         """Store one cell in one transaction; an earlier row of the same cell is replaced."""
@@ -107,24 +125,39 @@ class Store(SqliteFile):
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         marks = ", ".join("?" for _ in values)
-        with self._database:
+        with self._guarded(), self._database:
             self._database.execute(f"insert or replace into cells values ({marks})", values)
 
     def statuses(self) -> dict[str, str]:
         """Return key → status of every row."""
-        return dict(self._database.execute("select key, status from cells").fetchall())
+        with self._guarded():
+            return dict(self._database.execute("select key, status from cells").fetchall())
 
     def rows(self, keys: Iterable[str] | None = None) -> list[Row]:
         """Return rows in the order of ``keys``, or all of them in the order of their keys."""
         names = ", ".join(f'"{c}"' for c in _COLUMNS)
-        stored = self._database.execute(f"select {names} from cells order by key").fetchall()
-        rows = {values[0]: _row(values) for values in stored}
+        with self._guarded():
+            stored = self._database.execute(f"select {names} from cells order by key").fetchall()
+            rows = {values[0]: _row(values) for values in stored}
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
     def untimed(self) -> list[tuple[Any, ...]]:
         """Return the columns that two runs must agree on, for comparison."""
         names = ", ".join(f'"{c}"' for c in UNTIMED)
-        return self._database.execute(f"select {names} from cells order by key").fetchall()
+        with self._guarded():
+            return self._database.execute(f"select {names} from cells order by key").fetchall()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Make what SQLite or a damaged row raises a DataError that names the file."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
+            detail = str(error).split("\n")[0]
+            raise DataError(
+                f"{self.path}: is not a store of results, or is damaged or in use: {detail}. Name "
+                "another."
+            ) from None
 
 
 def _row(values: tuple[Any, ...]) -> Row:
@@ -136,11 +169,11 @@ def _row(values: tuple[Any, ...]) -> Row:
     return Row(**columns)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Turn NaN and infinity, which JSON lacks, into null."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}

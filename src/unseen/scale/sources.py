@@ -8,15 +8,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need, read_npy, reading
-from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes, read_columns
 from unseen.scale.zarr_metadata import check_chunk_files, checked_format
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Schema
 
 BESIDE = 1024
 """Assumed bytes of a row of features: labels are read in chunks of about as many rows."""
@@ -116,7 +119,7 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
     parquet = need("pyarrow.parquet", paths[0], "scale")
     groups: list[tuple[Path, int]] = []
     sizes: list[int] = []
-    schema: Any = None
+    schema: Schema = None
     for path in paths:
         with reading(path):
             file = parquet.ParquetFile(path, memory_map=False)
@@ -124,8 +127,8 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
                 raise DataError(f"{path}: has other columns than {paths[0]}. Write all files alike.")
             schema = file.schema_arrow
             row_groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-            for number, row_group in enumerate(row_groups):
-                check_decoded(path, f"row group {number}", decoded_bytes(row_group))
+            for number in range(len(row_groups)):
+                check_decoded(path, f"row group {number}", decoded_bytes(file, number))
             counts = [row_group.num_rows for row_group in row_groups]
         groups += [(path, g) for g, n in enumerate(counts) if n]
         sizes += [n for n in counts if n]
@@ -152,7 +155,7 @@ def _read_group(
         file = parquet.ParquetFile(path, memory_map=False)
         if alone and "string" in str(file.schema_arrow.field(columns[0]).type):
             file = parquet.ParquetFile(path, memory_map=False, read_dictionary=list(columns))
-        table = file.read_row_group(group, columns=list(columns), use_threads=False)
+        table = read_columns(path, file, list(columns), group)
         values = [table.column(name) for name in columns]
         if alone:
             check_texts(path, values[0])
@@ -179,7 +182,7 @@ def _read_group(
         return out
 
 
-def _lists(path: Path, name: str, column: Any) -> Array:
+def _lists(path: Path, name: str, column: ChunkedArray) -> Array:
     """Return a column of lists of one length as a matrix."""
     whole = column.combine_chunks()
     flat = whole.flatten().to_numpy(zero_copy_only=False)
@@ -189,14 +192,14 @@ def _lists(path: Path, name: str, column: Any) -> Array:
     return np.asarray(flat.reshape(len(column), -1))
 
 
-def _labels(column: Any) -> Array:
+def _labels(column: ChunkedArray) -> Array:
     """Return names or numbers; an empty cell is a row without a label."""
     if column.null_count or "string" in str(column.type):
         return np.array(column.to_pylist(), dtype=object)
     return np.asarray(column.to_numpy())
 
 
-def _check(path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+def _check(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if len(shape) not in (1, 2) or 0 in shape:
         raise DataError(f"{path}: has shape {tuple(shape)}, but rows have one or two dimensions.")
     if dtype.hasobject:

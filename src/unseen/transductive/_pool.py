@@ -19,7 +19,7 @@ from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
 from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Label, RowValues
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
 """Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
@@ -79,11 +79,11 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from labelled and unlabelled rows.
@@ -105,7 +105,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
         return self
 
@@ -113,9 +113,9 @@ class TransductiveClassifier(ZeroShotClassifier):
         self,
         X: Any,
         codes: Any,
-        weights: Any,
+        weights: object,
         compress: Compress | None,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
@@ -137,7 +137,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             self._note(split, first_round)
         return self
 
-    def _split(self, rows: Rows, pool: Any, labelled: Any) -> Split:
+    def _split(self, rows: Rows, pool: object, labelled: object) -> Split:
         """Gather what a method needs to know of rows and classes."""
         candidates, vectors = self._resolve()
         described = self._parameters()[0] is not None
@@ -147,7 +147,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return Split(rows, pool, labelled, *classes)
 
     def _read_known(
-        self, known: Mapping[int, Any] | None, rows: int, candidates: Array
+        self, known: Mapping[int, Label] | None, rows: int, candidates: Array
     ) -> Known | None:
         """Check what is known of the pool; return rows and the places of their classes."""
         if known is not None and not isinstance(known, Mapping):
@@ -171,7 +171,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return self
 
     @abstractmethod
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
 
     def _own(self, candidates: Array) -> Array:
@@ -182,7 +182,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         """Return the place of the answer for each row of the pool among the candidates."""
         return np.asarray(self._rows_scores(split.pool, split.vectors).argmax(axis=1))
 
-    def _note(self, split: Split, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: RowValues) -> None:
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
@@ -197,7 +197,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self.labelled_round_[~split.labelled] = rounds
 
     def _note_chunks(
-        self, X: Chunks, codes: Chunks, unlabelled: Any, split: Split, first_round: Any
+        self, X: Chunks, codes: Chunks, unlabelled: Any, split: Split, first_round: object
     ) -> None:
         """Label the rows of each chunk, where it is."""
         dtype = np.result_type(self.seen_classes_, split.candidates)
@@ -213,7 +213,7 @@ class TransductiveClassifier(ZeroShotClassifier):
 
 
 def _labels(
-    X: Array, codes: Codes, model: Any, vectors: Array, classes: Array, candidates: Array
+    X: Array, codes: Codes, model: ZeroShotClassifier, vectors: Array, classes: Array, candidates: Array
 ) -> Array:
     """Return the labels of a chunk: as given, or as found."""
     known = codes != UNLABELLED
