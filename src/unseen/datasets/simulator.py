@@ -98,8 +98,8 @@ def simulate(
         The fraction of rows of seen classes that go to ``test_seen``.
     difficulty : {"easy", "real"}
         "easy": nearly every method is right on all rows, which is enough for times. "real": spectrum,
-        variance within classes, class sizes and how far semantics foretell a mean follow CUB and AwA1, so
-        that methods differ as they do there; features are then not rectified.
+        variance within classes, class sizes and how far semantics foretell a mean follow CUB and AwA1,
+        so that methods differ as they do there; features are then not rectified.
     random_state : int or Generator, optional
 
     Returns
