@@ -28,6 +28,7 @@ from unseen.inputs import (
     read_rows,
     read_training,
 )
+from unseen.rehearsals import RehearsedAnswers
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
@@ -40,7 +41,7 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -75,7 +76,6 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
     n_features_in_: int
     temperature_: float
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
-    calibration_: str
 
     def __init__(
         self,
@@ -113,8 +113,9 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
         sample_weight : array of N numbers, optional
         """
         with guards.WholeFit(self):
-            X, codes, weights = self._read(X, y, sample_weight)
-            self._learn(labelled_rows(X, codes, weights))
+            rows = labelled_rows(*self._read(X, y, sample_weight))
+            self._learn(rows)
+            self._rehearse(rows)
         return self
 
     def decision_function(self, X: Any) -> Any:
@@ -269,6 +270,10 @@ class ZeroShotClassifier(InputChecks, ClassifierMixin, BaseEstimator):  # type: 
 
     def _chosen(self) -> dict[str, float]:
         """Return the parameters that ``fit`` chose, to be given by hand to another fit."""
+        return {}
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
         return {}
 
     def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:

@@ -20,6 +20,7 @@ from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
 from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
+from unseen.transductive.selection import BalancedSelection
 from unseen.typing import Array, Codes
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
@@ -107,7 +108,9 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities do not call it, and no method does with an empty pool.
         """
         with WholeFit(self):
-            self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
+            read, codes, weights = self._read(X, y, sample_weight)
+            self._fit_read(read, codes, weights, None, known, observer)
+            self._rehearse(labelled_rows(read, codes, weights), unlabelled_rows(read, codes))
         return self
 
     def _fit_read(
@@ -127,7 +130,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             )
         labelled = kept(has_label(codes))
         unlabelled = marked(mapped(np.logical_not, labelled))
-        pool = taken(X, unlabelled)
+        pool = unlabelled_rows(X, codes)
         split = self._split(labelled_rows(X, codes, weights), pool, labelled)
         certain = self._read_known(known, len(pool), split.candidates)
         split = replace(split, known=certain, observer=observer)
@@ -171,6 +174,12 @@ class TransductiveClassifier(ZeroShotClassifier):
         self._fit_split(self._split(rows, nothing, None), None)
         return self
 
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        """A rehearsal's classes are of like size: its pool need not be reviewed."""
+        selection = self.get_params(deep=False).get("selection")
+        balanced = isinstance(selection, str) and selection == "balanced"
+        return {"selection": BalancedSelection()} if balanced else {}
+
     @abstractmethod
     def _fit_split(self, split: Split, compress: Compress | None) -> Any:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
@@ -211,6 +220,11 @@ class TransductiveClassifier(ZeroShotClassifier):
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
+
+
+def unlabelled_rows(X: Any, codes: Any) -> Any:
+    """Return the pool; nothing is copied where its rows stand together."""
+    return taken(X, marked(mapped(np.logical_not, has_label(codes))))
 
 
 def _labels(

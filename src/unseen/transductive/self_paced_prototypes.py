@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.inputs import read_shares
 from unseen.rows import kernels
+from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, kept, mapped, spread, summed
 from unseen.statistics.adaptation import (
     EVEN_TIE,
@@ -23,7 +24,6 @@ from unseen.statistics.adaptation import (
     Plan,
     Pool,
     State,
-    Step,
     Task,
     measured,
     transduce,
@@ -33,31 +33,8 @@ from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
 from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
-from unseen.transductive.rounds import Round, show_round
+from unseen.transductive.rounds import PrototypeRound, show_round
 from unseen.typing import Array
-
-
-@dataclass(frozen=True)
-class PrototypeRound(Round):
-    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
-
-    FILE_KEY = "prototype-round"
-
-    objective: float = float("nan")
-    """F/τ after the round, for its own scale of the tie and its own metric."""
-    coverage: float = float("nan")
-    """The share of candidates that hold half a row or more."""
-    moved: float = float("nan")
-    """The share of label mass that changed its class."""
-    error_scale: float = float("nan")
-    """Squared errors of prediction in the pool, in units of those foretold."""
-
-    @classmethod
-    def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:
-        """Note what a round did."""
-        loss, coverage = step.objective / rows, step.covered / classes
-        counts = TRUSTED, step.trusted, step.covered, loss, step.changed
-        return cls(number, *counts, step.objective, coverage, step.moved, step.error_scale)
 
 
 class SelfPacedPrototypes(PrototypeClassifier):
@@ -214,6 +191,19 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self._calibrate(split.rows, split.seen, self._temperature(state.assignment))
         self._diagnose(start, state)
         return first_round
+
+    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+        if self.review_ is None:
+            super()._rehearse(rows, pool)
+            return
+        self.set_masses_ = self.review_.masses
+        self.calibration_ = f"{len(self.review_.start)} rehearsals: held-out seen classes as the pool"
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        return {"rehearsals": 0}
+
+    def _can_rehearse(self) -> bool:
+        return self.rehearsals > 0 and super()._can_rehearse()
 
     def _temperature(self, end: Assignment) -> float | None:
         """Return the temperature that rehearsals gave, in the units of the pool's scores."""
