@@ -32,7 +32,7 @@ FOLD_REHEARSALS, FOLD_HELD_SHARE = 5, 1 / 5
 probabilities too timid. Both were chosen on folds of seen classes of nine data sets (tried: a third, a
 fifth, an eighth)."""
 
-LEAST_ROWS, MOST_ROWS = 20, 60
+LEAST_ROWS, MOST_ROWS = 30, 60
 """Rows of a class that a rehearsal learns from: at least so many, if there are, and at most."""
 
 FEWEST_HELD = 2

@@ -7,6 +7,7 @@ from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.cosine import CosineZSL
 from unseen.transductive.em_dirichlet import EMDirichlet
 from unseen.transductive.max_margin import MaxMarginSSL
+from unseen.transductive.none_of_these import NoneOfThese
 from unseen.transductive.propagation import PrototypePropagation
 from unseen.transductive.rkt import RKT
 from unseen.transductive.rounds import PrototypeRound, Round
@@ -42,6 +43,7 @@ __all__ = [
     "CosineZSL",
     "EMDirichlet",
     "MaxMarginSSL",
+    "NoneOfThese",
     "PrototypePropagation",
     "PrototypeRound",
     "Round",

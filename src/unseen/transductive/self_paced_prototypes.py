@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
@@ -30,14 +29,15 @@ from unseen.statistics.adaptation import (
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
-from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
+from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
+from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import PrototypeRound, show_round
 from unseen.typing import Array
 
 
-class SelfPacedPrototypes(PrototypeClassifier):
+class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
     """Class prototypes that semantics predict and the unlabelled rows correct.
 
         min over Q, μ, π  Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² + τ log Qₙₖ/πₖ ] − ατN/L Σₖ log πₖ
@@ -87,6 +87,11 @@ class SelfPacedPrototypes(PrototypeClassifier):
         length of others.
     rehearsals : int
         How many; 0 reviews nothing, and class shares are learned.
+    strangers : None, "auto" or float
+        Whether rows of the pool may belong to no candidate; see :class:`~unseen.NoneOfThese`. "auto"
+        calls few rows so, a number that share of the pool.
+    unknown : label, optional
+        The answer for strangers; None: "unknown", or -1 where classes are integers.
 
     Attributes
     ----------
@@ -103,6 +108,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         Label-free: expected_purity, coverage, drift, error_scale.
     review_ : Review or None
         What rehearsals said of the pool.
+    stranger_proba_ : array of shape (N,)
+        With ``strangers``: the probability of each row of X to belong to no candidate.
     points_ : array of shape (L, p)
         The prototypes of the candidates, ω^½μ/√τ, in the space of scores.
 
@@ -137,6 +144,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         shrinkage: float | str = "auto",
         normalise: str = "auto",
         rehearsals: int = REHEARSALS,
+        strangers: str | float | None = None,
+        unknown: Any = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.class_prior = class_prior
@@ -144,6 +153,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self.shrinkage = shrinkage
         self.normalise = normalise
         self.rehearsals = rehearsals
+        self.strangers = strangers
+        self.unknown = unknown
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Any:
         self._check_parameters()
@@ -200,7 +211,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self.calibration_ = f"{len(self.review_.start)} rehearsals: held-out seen classes as the pool"
 
     def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
-        return {"rehearsals": 0}
+        return {"rehearsals": 0, "strangers": None}
 
     def _can_rehearse(self) -> bool:
         return self.rehearsals > 0 and super()._can_rehearse()
@@ -266,23 +277,6 @@ class SelfPacedPrototypes(PrototypeClassifier):
             "drift": float(drift) / rows,
             "error_scale": state.step.error_scale,
         }
-
-    def abstain_score(self, X: Any) -> Array:
-        """Return how much better a seen class that is no candidate explains each row, (N,).
-
-        High for rows that may belong to no candidate. It is a weak signal where classes overlap. Where
-        every seen class is a candidate, it is half the squared distance from the nearest one.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        candidates, vectors = self._resolve()
-        self._check_width(vectors)
-        best = self._scores(X, vectors).max(axis=1)
-        Z = self._space(X)
-        others = np.setdiff1d(np.arange(len(self.seen_classes_)), self._own(candidates))
-        if len(others):
-            return np.asarray(prototype_scores(Z, self._seen_points[others]).max(axis=1) - best)
-        return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - best)
 
 
 def _show(split: Split, number: int, assignment: Assignment) -> None:
