@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
 EVERYTHING := .venv/.everything
+SITE := .venv/.site
 CODE := src tests examples benchmarks tools
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs-numbers clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -21,6 +22,8 @@ help:
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make bench-generalise   methods over all data sets at hand, several draws of unseen classes each"
 	@echo "make bench-shared-space   rows and class texts in one space, no labels: batches, streams, strangers, cost"
+	@echo "make docs    the documentation site, in docs/_build/html; minutes"
+	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
 	@echo "make setup   only create .venv and install into it"
@@ -55,10 +58,24 @@ test: setup
 	@echo "mypy: types";           $(BIN)/mypy --no-error-summary
 	@echo "lint-imports: layers";  $(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 	@echo "pytest: tests, doctests, README, examples"
-	@$(BIN)/pytest -q -m "not slow"
+	@$(BIN)/pytest -q -m "not slow and not site"
 
 golden: setup
 	@$(BIN)/python tests/golden/record_golden.py
+
+$(SITE): $(CORE)
+	@echo "Installing what the site needs (a minute, only now) ..."
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[docs]"
+	@touch $(SITE)
+
+# Warnings are errors; every example and every picture is made anew.
+docs: $(SITE)
+	@rm -rf docs/gallery docs/reference/generated docs/design/generated
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs-check: setup docs
+	@$(BIN)/pytest -q -m site tests/site
 
 # With ASK="--slow --only pools-taste" one of the tables that take minutes.
 docs-numbers: setup
@@ -87,5 +104,5 @@ bench-scale: setup
 	@$(BIN)/python benchmarks/scale.py --kill
 
 clean:
-	@rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv out build dist docs/_build docs/gallery docs/reference/generated docs/design/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true

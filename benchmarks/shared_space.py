@@ -22,33 +22,37 @@ import argparse
 import json
 import sys
 import time
-import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from draws import load, names_at_hand, shares_space
-from pools import pool_rows
 from settings import DATA
+from simulated_cost import cost
 from sklearn.metrics import roc_auc_score
 
 from unseen import methods
 from unseen.exceptions import DataError
+from unseen.experiments.unlabelled_pools import (
+    BATCH_ROWS,
+    FULL,
+    MIXED_STREAM,
+    SMALL_POOLS,
+    STREAM_BY_CLASS,
+    UNEVEN,
+    PoolAnswers,
+    answer_pool,
+    pool_batches,
+)
 from unseen.metrics import per_class_accuracy
 
 METHODS = ["SharedSpacePrototypes", "TransCLIP", "StatA", "ZLaP", "EMDirichlet"]
 PARTS = ("full", "batches", "50:1", "streams", "strangers", "labels", "cost")
-EFFECTIVE_CLASSES = (2, 5, 10, 25, None)
-BATCHES = (64, 256, 1000)
-STREAM_BATCH = 256
 LABELLED_ROWS = 10
-CALIBRATION_BINS = 15
 FLOOR = -1.5
 """A setting whose mean gain is below this is counted."""
-COST_SHAPE = (100_000, 512, 1000)
-SIGNAL = 0.2
-"""The weight of a class vector in the simulated rows, beside noise: rounds go on to the last."""
 MOST_RATIO, MOST_MEMORY = 30, 3
 
 
@@ -61,11 +65,10 @@ class Space(NamedTuple):
     semantics: dict[Any, Any]
     X_strangers: Any
 
-    def gain(self, model: Any, rows: Any) -> float:
-        """Return how many points a fitted model is above its start on the rows of its pool."""
-        truth = self.y[rows]
-        found, start = model.transduction_[: len(rows)], model.start_[: len(rows)]
-        return 100 * (per_class_accuracy(truth, found) - per_class_accuracy(truth, start))
+    def answers(self, model: Any, setting: str, random: np.random.Generator) -> PoolAnswers:
+        """Fit a model to the pool of a setting."""
+        rows = pool_batches(setting, self.y, np.array(sorted(self.semantics)), random)
+        return answer_pool(model, self.X, self.y, rows)
 
 
 def spaces(options: argparse.Namespace) -> Iterator[Space]:
@@ -88,71 +91,43 @@ def build(name: str, semantics: Any) -> Any:
     return published(semantics) if name.endswith("!") and published else method.build(semantics)
 
 
-def calibration_error(confidence: Any, right: Any) -> float:
-    """Return the expected calibration error."""
-    place = np.minimum((confidence * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    gaps = [abs((confidence[place == b] - right[place == b]).sum()) for b in range(CALIBRATION_BINS)]
-    return float(sum(gaps) / len(right))
-
-
 def full(space: Space, name: str, _: argparse.Namespace) -> dict[str, float]:
     """All rows, all classes."""
     model = build(name, space.semantics)
     begin = time.perf_counter()
-    model.fit(space.X)
+    answers = space.answers(model, FULL, np.random.default_rng(0))
     seconds = time.perf_counter() - begin
-    rows = np.arange(len(space.X))
-    right = model.transduction_ == space.y
-    start = 100 * per_class_accuracy(space.y, model.start_)
-    confidence = getattr(model, "confidence_", None)
-    if confidence is None:
-        confidence = model.predict_proba(space.X).max(axis=1)
-    figures = {"cosine": start, "gain": space.gain(model, rows)}
-    figures["ECE"] = calibration_error(np.asarray(confidence, dtype=float), right)
-    figures |= {k: v for k, v in getattr(model, "diagnostics_", {}).items() if k != "tie"}
-    return figures | {"seconds": seconds}
+    figures = {"cosine": 100 * answers.accuracies[1], "gain": answers.gain}
+    figures |= {"ECE": answers.calibration_error, "seconds": seconds}
+    return figures | getattr(model, "diagnostics_", {})
 
 
 def batches(space: Space, name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """k effective classes in a small pool; the gain of each draw."""
-    classes, gains = np.array(sorted(space.semantics)), {}
-    for k in (k for k in EFFECTIVE_CLASSES if (k or 0) < len(classes)):
-        for size in BATCHES:
-            for seed in range(options.draws):
-                random = np.random.default_rng([seed, k or 0, size])
-                present = classes if k is None else random.choice(classes, k, replace=False)
-                rows = random.permutation(np.flatnonzero(np.isin(space.y, present)))[:size]
-                model = build(name, space.semantics).fit(space.X[rows])
-                gains.setdefault(f"{k or 'all'}/{size}", []).append(space.gain(model, rows))
+    gains: dict[str, list[float]] = {}
+    for setting, (k, size) in SMALL_POOLS.items():
+        for seed in range(options.draws) if (k or 0) < len(space.semantics) else ():
+            random = np.random.default_rng([seed, k or 0, size])
+            answers = space.answers(build(name, space.semantics), setting, random)
+            gains.setdefault(f"{k or 'all'}/{size}", []).append(answers.gain)
     return gains
 
 
 def uneven(space: Space, name: str, options: argparse.Namespace) -> dict[str, list[float]]:
     """Classes of very different size."""
     gains = []
-    for seed in range(options.draws):
-        random = np.random.default_rng(seed)
-        rows = pool_rows(space.y, np.arange(len(space.y)), "50:1", random)
-        gains.append(space.gain(build(name, space.semantics).fit(space.X[rows]), rows))
+    for random in map(np.random.default_rng, range(options.draws)):
+        gains.append(space.answers(build(name, space.semantics), UNEVEN, random).gain)
     return {"50:1": gains}
 
 
 def streams(space: Space, name: str, _: argparse.Namespace) -> dict[str, float]:
-    """Rows that come by batches; the gain over the whole stream, and of the worst batch."""
-    random, figures = np.random.default_rng(0), {}
-    mixed = random.permutation(len(space.y))
-    rank = {c: i for i, c in enumerate(random.permutation(np.array(sorted(space.semantics))).tolist())}
-    in_turn = mixed[np.argsort([rank[c] for c in space.y[mixed].tolist()], kind="stable")]
-    for title, order in (("mixed", mixed), ("in turn", in_turn)):
-        model, found, start = build(name, space.semantics), [], []
-        learn = getattr(model, "partial_fit", model.fit)
-        for first in range(0, len(order), STREAM_BATCH):
-            learn(space.X[order[first : first + STREAM_BATCH]])
-            found.append(model.transduction_)
-            start.append(model.start_)
-        accuracies = [per_class_accuracy(space.y[order], np.concatenate(a)) for a in (found, start)]
-        figures[title] = 100 * (accuracies[0] - accuracies[1])
-    return figures
+    """Rows that come by batches; the gain over the whole stream."""
+    gains = {}
+    for title, setting in (("mixed", MIXED_STREAM), ("in turn", STREAM_BY_CLASS)):
+        model, random = build(name, space.semantics), np.random.default_rng(0)
+        gains[title] = space.answers(model, setting, random).gain
+    return gains
 
 
 def strangers(space: Space, name: str, _: argparse.Namespace) -> dict[str, float]:
@@ -189,33 +164,6 @@ def labels(space: Space, name: str, options: argparse.Namespace) -> dict[str, li
     return changes
 
 
-def cost(name: str, scale: float) -> dict[str, float]:
-    """Time as a ratio to one X @ T.T, and peak memory beside X as a multiple of X."""
-    N, p, L = int(COST_SHAPE[0] * scale), COST_SHAPE[1], COST_SHAPE[2]
-    random = np.random.default_rng(0)
-    T = random.standard_normal((L, p)).astype(np.float32)
-    X = T[random.integers(L, size=N)] * np.float32(SIGNAL)
-    for first in range(0, N, 10_000):
-        block = X[first : first + 10_000]
-        block += random.standard_normal(block.shape, dtype=np.float32)
-    semantics = dict(enumerate(T))
-    unit = min(timed(lambda: X @ T.T) for _ in range(3))
-    seconds = timed(lambda: build(name, semantics).fit(X))
-    unit = min(unit, *(timed(lambda: X @ T.T) for _ in range(2)))
-    tracemalloc.start()
-    build(name, semantics).fit(X)
-    memory = tracemalloc.get_traced_memory()[1] / X.nbytes
-    tracemalloc.stop()
-    return {"ratio": seconds / unit, "memory": memory, "seconds": seconds, "unit": unit}
-
-
-def timed(run: Any) -> float:
-    """Return the processor's seconds for a call: other work on the machine does not count."""
-    begin = time.process_time()
-    run()
-    return time.process_time() - begin
-
-
 def summary(gains: dict[str, list[float]]) -> dict[str, float]:
     """Sum up the gains of many settings, each drawn several times."""
     means = {setting: float(np.mean(values)) for setting, values in gains.items()}
@@ -236,7 +184,7 @@ def line(figures: dict[str, Any]) -> str:
     for key, value in figures.items():
         if isinstance(value, list):
             value, key = float(np.mean(value)), f"{key} (worst {min(value):+.1f})"
-        digits = 3 if key in ("ECE", "AUROC", "by cosine", "changed", "sureness", "slope") else 1
+        digits = 3 if key in ("ECE", "AUROC", "by cosine", "changed", "sureness", "slope", "tie") else 1
         sign = "+" if key not in ("cosine", "seconds", "settings") and digits == 1 else ""
         shown.append(
             f"{key} {value:{sign}.{digits}f}" if isinstance(value, float) else f"{key} {value}"
@@ -266,7 +214,7 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
                 print(f"  {name:<24}{part:<10}{line(figures)}", flush=True)
     print_means(results, options)
     for name in options.methods if "cost" in options.parts else ():
-        figures = cost(name, options.scale)
+        figures = cost(partial(build, name), options.scale)
         results.setdefault(name, {})["cost"] = figures
         print(
             f"  {name:<24}{'cost':<9}{figures['ratio']:.1f} × one X @ T.T (at most {MOST_RATIO}), "
@@ -280,7 +228,7 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
 def print_batches(name: str, gains: dict[str, list[float]]) -> None:
     """Print a line for each number of effective classes: mean and worst gain for each size of batch."""
     for k in dict.fromkeys(setting.partition("/")[0] for setting in gains):
-        cells = (gains[f"{k}/{size}"] for size in BATCHES)
+        cells = (gains[f"{k}/{size}"] for size in BATCH_ROWS)
         shown = "  ".join(f"{np.mean(values):+6.1f} ({min(values):+.0f})" for values in cells)
         print(f"  {name:<24}{'k = ' + k:<9}{shown}")
 

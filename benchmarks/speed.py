@@ -34,8 +34,8 @@ from sklearn.svm import LinearSVC
 from unseen import ASTE, ESZSL, TASTE, FastTraining, PrototypeRidge
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.exceptions import AdaptationWarning
-from unseen.inductive._bilinear_folds import Path as Values
-from unseen.inductive._bilinear_folds import choose, semantic_scale
+from unseen.inductive.bilinear import Path as Values
+from unseen.inductive.bilinear import choose, semantic_scale
 from unseen.rows.labelled import Rows
 from unseen.transductive import BalancedSelection
 

@@ -12,7 +12,7 @@ import pytest
 import unseen
 from unseen import ASTE, ESZSL, TASTE, export_onnx, load
 from unseen.datasets import ZeroShotDataset, load_xlsa17
-from unseen.solvers import moments
+from unseen.solvers import moments, shared_subspace
 
 CUB = (
     Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -66,7 +66,7 @@ def test_a_subspace_scores_as_a_factor_does(
     for least in (10**9, 0):
         monkeypatch.setattr(moments, "LEAST", least)
         monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-        monkeypatch.setattr(moments, "MOST", 1)
+        monkeypatch.setattr(shared_subspace, "MOST", 1)
         models.append(make(cub.semantics, **ridges).fit(cub.X[cub.train], cub.y[cub.train]))
     direct, found = (model.decision_function(cub.X[cub.test_unseen]) for model in models)
     assert np.abs(found - direct).max() <= 1e-4 * np.abs(direct).max()

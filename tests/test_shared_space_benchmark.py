@@ -72,10 +72,3 @@ def test_a_file_without_a_shared_space_is_refused(own_file, tmp_path):
 
     with pytest.raises(DataError, match="features and semantics do not share a space"):
         run(f"{own_file}:other", tmp_path, "--parts", "full")
-
-
-def test_the_calibration_error_of_sure_and_right_answers_is_zero():
-    from shared_space import calibration_error
-
-    assert calibration_error(np.ones(5), np.ones(5, dtype=bool)) == 0
-    assert calibration_error(np.full(4, 0.5), np.array([1, 1, 1, 1], dtype=bool)) == pytest.approx(0.5)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -17,23 +18,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unseen import guards
+from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
-from unseen.inputs import (
-    InputChecks,
-    aligned,
-    labelled_rows,
-    read_labels,
-    read_rows,
-    read_training,
-)
 from unseen.rehearsals import RehearsedAnswers
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import argmax, in_chunks, mapped, result, summed
+from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
 from unseen.semantics import ClassTable
-from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array
 
@@ -41,7 +33,12 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(
+    inputs.InputChecks,
+    RehearsedAnswers,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -52,7 +49,7 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
         The candidates, in the order of the columns of ``decision_function``. It follows the
         parameters ``semantics`` and ``candidates`` when they change.
     temperature_ : float
-        ``predict_proba`` is (1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L.
+        ``predict_proba`` is ``(1 − name_doubt_)·softmax(scores / temperature_) + name_doubt_/L``.
     calibration_ : str
         On what the temperature was fitted.
     """
@@ -69,8 +66,6 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
     """Whether ``fit`` needs labelled rows of two classes."""
     learns_from_pool: ClassVar[bool] = False
     """Whether ``fit`` learns from unlabelled rows; -1 in y then always marks one."""
-    _calibration_rows: ClassVar[int] = 30
-    """Rows a class on which a temperature is fitted where no class could be held out."""
 
     seen_classes_: Array
     n_features_in_: int
@@ -102,7 +97,7 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows.
 
         Parameters
@@ -112,8 +107,8 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with guards.WholeFit(self):
-            rows = labelled_rows(*self._read(X, y, sample_weight))
+        with inputs.whole_fit(self):
+            rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
             self._learn(rows)
             self._rehearse(rows)
         return self
@@ -141,10 +136,10 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
-        classes, codes = read_labels(aligned(best, y, "y"), self._marks_unlabelled())
+        classes, codes = inputs.read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
         wanted, owner = self._parameters()[1], type(self).__name__
-        code_of = guards.candidate_codes(classes, self.classes_, wanted, owner)
+        code_of = refusals.scored_codes(classes, self.classes_, wanted, owner)
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 
@@ -159,6 +154,8 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
         path : str or path
             By custom it ends in ``.safetensors``.
         """
+        if not hasattr(ZeroShotClassifier, "_write_file"):
+            import_module("unseen.persistence")  # sets it: estimators themselves know no files
         type(self)._write_file(self, path)
 
     @property
@@ -172,13 +169,19 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
-        X, codes, weights, classes = read_training(
-            self, X, y, sample_weight, self._marks_unlabelled(), self._takes_chunks()
-        )
+        owner = type(self).__name__
+        marks = self._marks_unlabelled(), self._takes_chunks()
+        (X, codes, weights), classes = inputs.read_training(self, X, y, sample_weight, *marks)
         if self.needs_labelled_rows and len(classes) < 2:
-            guards.refuse_few_classes(classes, X.shape[1], self._parameters()[0], type(self).__name__)
+            refusals.refuse_few_classes(classes, X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
-        guards.check_learnable(X, codes, self.seen_classes_, self._table(), self)
+        table = self._table()
+        if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
+            refusals.refuse_label_type(classes, table.classes)
+        if self.needs_labelled_rows:
+            inputs.check_differences(X, codes, self._seen_vectors(), owner)
+        inputs.check_range(table.vectors, owner, "semantics", table.classes)
+        inputs.check_range(X, owner, "X")
         return X, codes, weights
 
     def _takes_chunks(self) -> bool:
@@ -213,9 +216,9 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
     def _candidate_scores(self, X: Any) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
-        X = read_rows(self, X, finite=not self._shows_bad_values())
+        X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
         candidates, vectors = self._resolve()
-        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
+        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 
@@ -230,7 +233,9 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
         return mapped(_scores_of, X, given=(bare(self), vectors))
 
     def _check_width(self, vectors: Array) -> None:
-        guards.check_width(vectors, self._semantic_width(), type(self).__name__)
+        """Refuse semantics of another width than those that ``fit`` used."""
+        if vectors.shape[1] != self._semantic_width():
+            refusals.refuse_width(vectors.shape[1], self._semantic_width(), type(self).__name__)
 
     def _scorer(self, vectors: Array) -> Scorer:
         """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
@@ -272,21 +277,6 @@ class ZeroShotClassifier(InputChecks, RehearsedAnswers, ClassifierMixin, BaseEst
         """Return the parameters that ``fit`` chose, to be given by hand to another fit."""
         return {}
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
-        """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
-        return {}
-
-    def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
-        """Keep the temperature that folds gave, or fit one on the training rows."""
-        if temperature is None:
-            X, codes, weights = rows.thinned(self._calibration_rows)
-            scores = self._scores(X, vectors)
-            temperature = fit_temperature(scores, codes, len(vectors), weights)
-            self.calibration_ = "training rows among the seen classes: optimistic"
-        else:
-            self.calibration_ = "class-wise folds: scores of held-out seen classes"
-        self.temperature_ = temperature
-
 
 def bare(model: Any) -> Any:
     """Return a copy of a fitted model without what it noted of its training rows, to be sent."""
@@ -300,4 +290,4 @@ def bare(model: Any) -> Any:
 
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
     scores = model._scores(X, vectors)
-    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)
+    return inputs.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

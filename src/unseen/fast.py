@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from unseen.base import bare
-from unseen.guards import WholeFit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import aligned, labelled_rows, read_labels, read_rows
+from unseen.inputs import labelled_rows, read_labels, read_rows, whole_fit
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_patterns, summed
+from unseen.rows.passes import aligned, class_patterns, summed
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes
@@ -76,7 +75,7 @@ class FastTraining(WrappingClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,
@@ -87,7 +86,7 @@ class FastTraining(WrappingClassifier):
         Unlabelled rows, ``known`` and ``observer`` are as in the ``fit`` of a transductive estimator;
         around an inductive one, both must be left out.
         """
-        with WholeFit(self):
+        with whole_fit(self):
             self._check_estimator()
             transductive = isinstance(wrapped(self), TransductiveClassifier)
             if not transductive and (known is not None or observer is not None):

@@ -10,11 +10,34 @@ from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
 
 from unseen.typing import Array, Codes
 
 NO_LABEL = -1
 """The code of a row without a label."""
+
+
+def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:
+    """Return the classes of labels of any type, and the code of each; -1 where a row has no label.
+
+    Without ``minus_one``, the integer -1 is a class as any other.
+    """
+    if labels.dtype.kind in "US":
+        return text_codes(labels)
+    if labels.dtype.kind not in "iufb":
+        return object_codes(labels)
+    named = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), dtype=bool)
+    given = labels[named]
+    if given.dtype.kind == "f":  # integers that a missing value turned into floats
+        check_classification_targets(given)
+        given = given.astype(np.int64)
+    if minus_one and given.dtype.kind in "iu":
+        counted = given != NO_LABEL
+        named[named], given = counted, given[counted]
+    codes = np.full(len(labels), NO_LABEL, dtype=np.intp)
+    classes, codes[named] = np.unique(given, return_inverse=True)
+    return classes, codes
 
 
 def text_codes(labels: Array) -> tuple[Array, Codes]:

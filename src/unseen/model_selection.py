@@ -19,8 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unseen.guards import WholeFit
-from unseen.inputs import UNLABELLED, read_labels
+from unseen.inputs import UNLABELLED, read_labels, whole_fit
 from unseen.rows.labelled import class_folds
 from unseen.semantics import ClassTable
 from unseen.typing import Array
@@ -180,7 +179,7 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search, then fit the best on all rows."""
-        with WholeFit(self):
+        with whole_fit(self):
             classes, codes = read_labels(y)
             check_consistent_length(X, codes)
             rows = np.flatnonzero(codes != UNLABELLED)

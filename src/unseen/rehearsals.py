@@ -19,7 +19,7 @@ from sklearn.base import clone
 from unseen.rows.labelled import Rows, content_keys
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
-from unseen.statistics.evaluation import fit_calibration, sorted_masses
+from unseen.statistics.evaluation import fit_calibration, fit_temperature, sorted_masses
 from unseen.statistics.review import SKETCH_COLUMNS, first_directions
 from unseen.typing import Array, Codes, Mask
 
@@ -58,6 +58,8 @@ class RehearsedAnswers:
     name_doubt_: float
     calibration_: str
     set_masses_: Array | None = None  # sorted; of the classes above the true one, in rehearsals
+    _calibration_rows: ClassVar[int] = 30
+    """Rows a class on which a temperature is fitted where no class could be held out."""
     rehearses_in_directions: ClassVar[bool] = False
     """Whether answers are the same for rows in other coordinates: rehearsals then use the first
     principal directions of the rows alone."""
@@ -90,9 +92,8 @@ class RehearsedAnswers:
         >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1], "elk": [0, 2]}
         >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
         >>> model = ESZSL(semantics, candidates="all").fit(X, ["cat", "cat", "dog", "dog"])
-        >>> sets = model.predict_set([[0.8, 0.9]], coverage=0.5)
-        >>> model.classes_[sets[0]]
-        array(['fox'], dtype='<U3')
+        >>> model.predict_set([[0.8, 0.9], [1.0, 0.0]]).shape
+        (2, 4)
         """
         if not isinstance(coverage, (float, np.floating)) or not 0 < coverage < 1:
             raise ValueError(
@@ -138,6 +139,21 @@ class RehearsedAnswers:
         self.set_masses_ = sorted_masses(scaled, found)
         kind = " as the pool, through the same rounds" if learns else ", in class-wise folds"
         self.calibration_ = f"{len(answers)} rehearsals: held-out seen classes{kind}"
+
+    def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
+        """Keep the temperature that folds gave, or fit one on the training rows."""
+        if temperature is None:
+            X, codes, weights = rows.thinned(self._calibration_rows)
+            scores = self._scores(X, vectors)  # type: ignore[attr-defined]
+            temperature = fit_temperature(scores, codes, len(vectors), weights)
+            self.calibration_ = "training rows among the seen classes: optimistic"
+        else:
+            self.calibration_ = "class-wise folds: scores of held-out seen classes"
+        self.temperature_ = temperature
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
+        return {}
 
     def _can_rehearse(self) -> bool:
         """Tell whether classes can be held out: they have semantics, and answers need their labels."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,3 +14,6 @@ Codes = npt.NDArray[np.intp]
 """Classes by their place in a list."""
 Mask = npt.NDArray[np.bool_]
 """Which rows, or which classes, are meant."""
+
+Label: TypeAlias = Hashable
+"""The name of a class: a string or an integer, also of NumPy."""

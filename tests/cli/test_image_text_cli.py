@@ -14,6 +14,7 @@ from image_text_models import SCALE, write_model, write_onnx_halves
 from pictures import write_pictures
 from unseen import cli, labelling
 from unseen.features import image_text_model, text_encoder
+from unseen.serving.vision import Vision
 
 NAMES = ("red", "green", "blue", "yellow")
 ONNX = ("--backbone", "onnx:halves/image.onnx", "--words", "onnx:halves/text.onnx")
@@ -28,8 +29,8 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "photos" / "broken.jpg").write_bytes(b"no picture")
     (tmp_path / "names.txt").write_text("\n".join(NAMES))
 
-    def invoke(*arguments, code=0):
-        result = runner.invoke(cli.app, ["label", *[str(a) for a in arguments]])
+    def invoke(*arguments, code=0, command="label"):
+        result = runner.invoke(cli.app, [command, *[str(a) for a in arguments]])
         assert result.exit_code == code, (result.output, result.exception)
         return result
 
@@ -111,6 +112,45 @@ def test_labelled_photographs_are_used_if_there_are_some(run, halves, tmp_path):
     assert summary["seen_classes"] == ["red"]
     right = [row["image"].startswith(row["label"]) for row in summary["labels"]]
     assert np.mean(right) == 1
+
+
+@pytest.mark.parametrize("kind", ["clip", "onnx"])
+def test_a_model_file_answers_new_photographs_and_learns_a_class(run, halves, tmp_path, kind):
+    """The file says that its class vectors are those of the model that sees the pictures."""
+    encoders = ("--backbone", "hf:clip") if kind == "clip" else ONNX
+    if kind == "clip":
+        write_model(tmp_path / "clip", "clip")
+    three = ("--classes", "three.txt", *encoders)
+    (tmp_path / "three.txt").write_text("red\ngreen\nblue")
+    result = run("--unlabelled", "photos", *three, "--out", "m.safetensors", command="fit")
+    assert "wrote m.safetensors: SharedSpacePrototypes on 0 seen classes" in result.output
+    run("m.safetensors", "photos", *encoders[:2], "--out", "l.csv", command="predict")
+    rows = read("l.csv")
+    assert len(rows) == 32
+    words = ("--words", encoders[-1])
+    added = run("m.safetensors", "--name", "yellow", *words, command="add-class")
+    assert "added yellow; it answers among 4 classes" in added.output
+    run("m.safetensors", "photos", *encoders[:2], "--out", "l.csv", command="predict")
+    if kind == "onnx":  # its encoders know colours
+        assert np.mean([row["image"].startswith(row["label"]) for row in read("l.csv")]) == 1
+    model, origin = labelling.load_model(Path("m.safetensors"))
+    assert origin["shared"] is True
+    vision = Vision(Path("m.safetensors"), origin, model.n_features_in_, encoders[1])
+    assert vision.backbone.identity == origin["identity"]
+    vision.stop()
+    expected = image_text_model(encoders[1], encoders[3] if kind == "onnx" else "").texts(
+        ["a photo of a yellow"]
+    )[0]
+    vector = model.semantics["yellow"]
+    cosine = vector @ expected / np.linalg.norm(vector) / np.linalg.norm(expected)
+    assert cosine == pytest.approx(1, abs=1e-5)
+
+
+def test_a_fit_without_labels_needs_photographs_and_a_model_of_both(run, halves):
+    told = str(run("--classes", "names.txt", *ONNX, command="fit", code=1).exception)
+    assert "Give --unlabelled FOLDER, photographs to compare with the class texts." in told
+    told = run("--unlabelled", "photos", "--classes", "names.txt", command="fit", code=1).exception
+    assert "--backbone hf:FOLDER, a CLIP or SigLIP, which compares photographs" in str(told)
 
 
 def test_a_trial_with_held_out_folders(run, halves, tmp_path):

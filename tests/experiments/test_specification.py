@@ -32,7 +32,10 @@ GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\
         (GOOD.replace('["ESZSL"]', '"ESZSL"'), "'methods' must be a list of strings"),
         (GOOD.replace('["ESZSL"]', "[]"), "'methods' is empty"),
         (GOOD + "trials = 0", "'trials' must be an integer >= 1. Got 0"),
-        (GOOD + 'settings = ["both"]', "'settings' must be among zsl, gzsl. Got 'both'"),
+        (
+            GOOD + 'settings = ["both"]',
+            "'settings' must be among zsl, gzsl, unlabelled, .* by class. Got 'both'",
+        ),
         (GOOD + "shares = [2]", "'shares' must lie between 0 and 1"),
         (GOOD + "C = [0]", "'C' must be positive"),
         (GOOD + GOOD, "two experiments are called 'a'"),

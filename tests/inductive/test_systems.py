@@ -38,7 +38,7 @@ from unseen.inductive.kdica import invariant_components
 from unseen.inductive.sync import _one_versus_other
 from unseen.model_selection import ClassWiseSearch
 from unseen.rows.labelled import Rows
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.evaluation import fit_temperature
 
 SYSTEMS = [m for m in INDUCTIVE if name_of(m) not in ("PrototypeRidge", "ESZSL", "ASTE", "SJE")]

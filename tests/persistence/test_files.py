@@ -244,3 +244,15 @@ def test_a_kill_in_the_middle_of_save_leaves_the_old_file(toy: Toy, tmp_path: Pa
     assert done.returncode == -signal.SIGKILL
     assert path.read_bytes() == before
     assert load(path).candidates == "unseen"
+
+
+def test_a_model_is_saved_where_nothing_of_files_was_imported(tmp_path):
+    """Names are imported when they are first used: an estimator alone can be saved all the same."""
+    code = (
+        "from unseen import ESZSL\n"
+        "model = ESZSL({'cat': [1, 0], 'dog': [0, 1]})\n"
+        "model.fit([[1.0, 0.0], [0.0, 1.0]], ['cat', 'dog']).save('m.safetensors')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(unseen.__file__).parents[1])}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    assert unseen.load(tmp_path / "m.safetensors").seen_classes_.tolist() == ["cat", "dog"]

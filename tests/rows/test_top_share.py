@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unseen.rows import top_share as best
+from unseen.rows import top_share
+from unseen.rows.labelled import best_of_each_class
 from unseen.scale.local import LocalChunks
 
 
@@ -24,9 +25,9 @@ def test_chunks_mark_the_rows_that_memory_marks(few: int, seed: int, share: floa
     values = values.astype(dtype)
     sizes = (n // 3, n - n // 3) if n > 3 else (n,)
     chunks = (LocalChunks.of(v, sizes) for v in (codes, values))
-    before, best.FEW = best.FEW, few
+    before, top_share.FEW = top_share.FEW, few
     try:
-        got = best.best_of_each_class(*chunks, share).result()
+        got = best_of_each_class(*chunks, share).result()
     finally:
-        best.FEW = before
-    np.testing.assert_array_equal(got, best.best_of_each_class(codes, values, share))
+        top_share.FEW = before
+    np.testing.assert_array_equal(got, best_of_each_class(codes, values, share))

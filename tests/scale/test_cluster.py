@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from typer.testing import CliRunner
 from unseen import ASTE, ESZSL, TASTE, FastTraining, SelfPaced, SelfPacedPrototypes, load, open_rows
 from unseen.cli import app
 from unseen.exceptions import DataError
-from unseen.inductive import _bilinear_folds
+from unseen.inductive import bilinear
 from unseen.rows import top_share
 from unseen.scale import cluster as passes
 from unseen.scale import connect, open_files
@@ -124,7 +126,7 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
 
     computed = passes._computed
     monkeypatch.setattr(passes, "_computed", watched)
-    monkeypatch.setattr(_bilinear_folds, "TEMPERED", 10)  # samples that are small against 20,000 rows
+    monkeypatch.setattr(bilinear, "TEMPERED", 10)  # samples that are small against 20,000 rows
     monkeypatch.setattr(top_share, "FEW", 100)
     monkeypatch.setattr(review, "SKETCH_ROWS", 300)
     model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
@@ -182,3 +184,42 @@ def test_the_command_line_takes_a_schedulers_address(
 def test_a_scheduler_that_does_not_answer_is_named() -> None:
     with pytest.raises(DataError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers there"):
         connect("tcp://127.0.0.1:1")
+
+
+DYING_CLIENT = """
+import os, signal, sys
+from distributed import Client
+from unseen import ASTE, open_rows
+from unseen.scale import cluster as passes
+import numpy as np
+
+def die(*arguments):
+    global count
+    count += 1
+    if count == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return computed(*arguments)
+
+count, computed, passes._computed = 0, passes._computed, die
+with Client(sys.argv[1]), np.load(sys.argv[4]) as table:
+    rows, labels = open_rows(sys.argv[2]).rechunk({0: 3000}), open_rows(sys.argv[3]).rechunk({0: 3000})
+    ASTE(dict(enumerate(table["vectors"])), candidates="unseen").fit(rows, labels)
+"""
+
+
+def test_a_killed_client_leaves_the_cluster_usable(
+    problem: Problem, client: Client, tmp_path: Any
+) -> None:
+    """The client dies in the middle of a fit; the next one on the same workers has the same answer."""
+    np.savez(tmp_path / "table.npz", vectors=np.stack(list(problem.semantics.values())))
+    address = client.scheduler.address
+    command = [sys.executable, "-c", DYING_CLIENT, address, problem.rows, problem.labels]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [*map(str, command), str(tmp_path / "table.npz")], env=environment, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    want = ASTE(problem.semantics, candidates="unseen").fit(problem.X, problem.y)
+    got = clone(want).fit(*problem.opened())
+    scores, wanted = got.decision_function(problem.X), want.decision_function(problem.X)
+    np.testing.assert_allclose(scores, wanted, atol=1e-4 * np.abs(wanted).max())

@@ -7,22 +7,11 @@ import pytest
 pytest.importorskip("fastapi", reason='needs the extra: pip install "unseen-zsl[serve]"')
 
 from live import PATIENCE, live
-
-from toys import make_toy
-from unseen import ESZSL, ClassTable
+from toy_models import write_model
 
 LIMITS = ["--max-body", "60000", "--max-rows", "32", "--max-concurrency", "16"]
 PATIENT = ["--body-seconds", f"{PATIENCE}"]
 """A client on a busy machine is slow, too: only where that is the question is it cut off."""
-
-
-def write_model(path):
-    toy = make_toy()
-    table = ClassTable.of(toy.semantics)
-    names = [f"trait {i}" for i in range(table.vectors.shape[1])]
-    table = ClassTable(table.classes, table.vectors, names)
-    ESZSL(table, candidates="all").fit(toy.X[toy.train], toy.y[toy.train]).save(path)
-    return path
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from unseen.serving import Keeper, Limits, Service
 from unseen.serving.gate import Gate
 from unseen.serving.host_header import is_loopback
 from unseen.serving.keeper import NewClass
+from unseen.serving.memory_budget import MemoryBudget
 from unseen.serving.prometheus import Histogram, Metrics
 from unseen.serving.vision import Vision
 
@@ -112,12 +114,96 @@ def test_a_class_that_another_process_added_is_kept(client):
 
 
 def test_a_broken_or_missing_model_file_is_told_and_the_service_goes_on(client):
-    client.path.write_bytes(b"nothing")
-    answer = client.post("/classes", json={"name": "owl", "vector": [0] * 8})
-    assert answer.status_code == 422
-    assert "model file" in answer.json()["detail"]
+    """It is no fault of the client's, and where the file lies is none of its business."""
+    for break_it in (lambda path: path.write_bytes(b"nothing"), lambda path: path.unlink()):
+        break_it(client.path)
+        changes = client.post("/classes", json={"name": "owl", "vector": [0] * 8})
+        for answer in (changes, client.delete("/classes/class 15")):
+            assert answer.status_code == 503
+            assert answer.json() == {
+                "detail": "The model file cannot be read or written; the log of the service says why."
+            }
     row = make_toy().X[:1].tolist()
     assert client.post("/predict", json={"features": row}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "owl", "vector": [0] * 7},
+        {"name": "owl", "attributes": {"trait 0": 1}},
+        {"name": "owl", "description": "a bird"},
+        {"name": "class 00", "vector": [0] * 8},
+        {"name": "owl"},
+    ],
+)
+def test_no_answer_says_where_the_model_file_is(client, body):
+    answer = client.post("/classes", json=body)
+    assert answer.status_code in (409, 422)
+    assert str(client.path.parent) not in answer.text
+
+
+@pytest.mark.parametrize("vector", [[1e30] * 8, [1e308] * 8, [0] * 7 + [-1e9], [500] * 8])
+def test_a_vector_that_would_win_every_answer_is_refused(client, vector):
+    rows = {"features": make_toy().X[:50].tolist()}
+    before = client.post("/predict", json=rows).json()
+    answer = client.post("/classes", json={"name": "giant", "vector": vector})
+    assert answer.status_code == 422
+    assert "it would win nearly every answer. Check its units." in answer.json()["detail"]
+    by_name = {f"trait {i}": number for i, number in enumerate(vector)}
+    assert client.post("/classes", json={"name": "giant", "attributes": by_name}).status_code == 422
+    assert client.post("/predict", json=rows).json() == before
+
+
+def test_classes_are_removed_from_the_file(client):
+    before = client.get("/classes").json()
+    for name in ("owl/../x", "Grün 7"):
+        added = client.post("/classes", json={"name": name, "vector": [0.5] * 8})
+        assert added.status_code == 201
+        removed = client.delete(f"/classes/{quote(name, safe='')}")
+        assert (removed.status_code, removed.json()) == (200, {"name": name, "candidates": 16})
+        assert client.delete(f"/classes/{quote(name, safe='')}").status_code == 404
+    assert client.get("/classes").json() == before
+    assert unseen.load(client.path).classes_.tolist() == [c["name"] for c in before["classes"]]
+    assert client.delete("/classes/class 15").status_code == 200
+    assert "class 15" not in unseen.load(client.path).classes_.tolist()
+    told = client.post("/predict", json={"features": make_toy().X[:1].tolist()}).json()
+    assert "class 15" not in told["classes"]
+    assert "unseen_classes 15" in client.get("/metrics").text
+
+
+def test_classes_that_stay(client, tmp_path):
+    seen = client.delete("/classes/class 00")
+    assert seen.status_code == 409
+    assert "had labelled rows when the model was fitted" in seen.json()["detail"]
+    assert client.delete("/classes/nobody").status_code == 404
+    model = unseen.load(client.path).set_params(candidates=["class 15"])
+    model.save(tmp_path / "one.safetensors")
+    with TestClient(Service(tmp_path / "one.safetensors").app) as other:
+        last = other.delete("/classes/class 15")
+        assert (last.status_code, "only class" in last.json()["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize("token", ["", "secret"])
+def test_the_page_at_the_root_says_what_this_is(model_file, token):
+    with TestClient(Service(model_file, token=token).app) as client:
+        page = client.get("/")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "A zero-shot model behind HTTP" in page.text
+    for path in ("/predict", "/classes", "/classes/{name}", "/health", "/metrics", "/openapi.json"):
+        assert f"<code>{path}</code>" in page.text
+    assert ("need the token" in page.text) is bool(token)
+    assert "http" not in page.text.replace("behind HTTP", "").replace("HTTP", "")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert str(model_file.parent) not in page.text
+
+
+@pytest.mark.parametrize("token", ["", "secret"])
+def test_two_host_headers_are_refused(model_file, token):
+    headers = [("host", "localhost"), ("host", "evil.example")]
+    with TestClient(Service(model_file, token=token).app) as client:
+        answer = client.get("/health", headers=headers)
+    assert (answer.status_code, answer.json()) == (400, {"detail": "Send one Host header."})
 
 
 def test_classes_may_be_integers(tmp_path):
@@ -182,7 +268,7 @@ def test_more_requests_than_places():
             statuses.append(sent[0]["status"])
             return sent[0]
 
-        gate = Gate(slow, Limits(concurrency=2), Metrics(), ["/predict"])
+        gate = Gate(slow, Limits(concurrency=2), Metrics(), MemoryBudget(1000), ["/predict"])
         waiting = [asyncio.create_task(ask("/predict")) for _ in range(2)]
         await asyncio.sleep(0)
         refused = await ask("/predict")

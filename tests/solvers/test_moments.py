@@ -10,9 +10,8 @@ import pytest
 from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.rows.labelled import Rows
-from unseen.solvers import moments
-from unseen.solvers.moments import Metric, Moments, Ridge, ridge_solver
-from unseen.solvers.sums import Sums
+from unseen.solvers import moments, shared_subspace
+from unseen.solvers.moments import Metric, Moments, Ridge, Sums, ridge_solver
 from unseen.transductive.selection import BalancedSelection
 
 
@@ -58,7 +57,7 @@ def test_a_metric_is_inverted_far_from_the_origin(
     """Means of a hundred deviations: in single precision, what they leave of XᵀXR must not be lost."""
     monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
     random = np.random.default_rng(0)
     codes = np.arange(900) % 3
     noise = random.normal(size=(900, 60)) * np.linspace(0.5, 2, 60)
@@ -74,8 +73,8 @@ def test_a_metric_is_inverted_far_from_the_origin(
 def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
-    monkeypatch.setattr(moments.Shared.__init__, "__defaults__", (1e-9,))
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
+    monkeypatch.setattr(moments.Moments.subspace, "__defaults__", (1e-9,))
     random = np.random.default_rng(0)
     codes = np.arange(300) % 5
     X, R = random.normal(size=(300, 40)), random.normal(size=(40, 3))
@@ -105,6 +104,6 @@ def test_scores_do_not_depend_on_the_way(
     direct = make(data.semantics).fit(X, y).decision_function(pool)
     monkeypatch.setattr(moments, "LEAST", 0)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
     found = make(data.semantics).fit(X, y).decision_function(pool)
     assert np.abs(found - direct).max() <= 1e-4 * np.abs(direct).max()

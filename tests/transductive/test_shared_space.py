@@ -255,6 +255,8 @@ def test_methods_that_need_labels_name_the_one_that_does_not(estimator):
         model.fit(SPACE.X, y)
     with pytest.raises(ValueError, match=r"Label rows of another class\.$"):
         model.fit(SPACE.X[:, :9], y)
+    with pytest.raises(ValueError, match=r"y is None. Give labels; or, .* fit SharedSpacePrototypes"):
+        model.fit(SPACE.X)
 
 
 # ---------------------------------------------------------------------------- rounds, known rows

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.inductive._bilinear_folds import Choice
+from unseen.inductive.bilinear import Choice, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
-from unseen.solvers import moments
-from unseen.solvers.moments import Moments, Ridge
-from unseen.solvers.structural import frank_wolfe, semantic_ridge, two_domains
-from unseen.solvers.sums import Sums
+from unseen.solvers import moments, shared_subspace
+from unseen.solvers.moments import Moments, Ridge, Sums
+from unseen.solvers.structural import frank_wolfe, two_domains
 from unseen.transductive._structural_problem import StructuralProblem
 
 
@@ -63,7 +62,7 @@ def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(moments, "LEAST", 0)
     monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
 
     def found(rounds: list[Rows]) -> Any:
         choice = Choice(9.0, 0.5, None, Sums.of(rows, 6))

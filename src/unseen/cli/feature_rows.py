@@ -39,7 +39,7 @@ def are_rows(path: Path) -> bool:
     return path.suffix.lower() in (".npy", ".zarr") or _is_parquet(path)
 
 
-def refuse(scheduler: str, path: Path, labels: Path | None = None) -> None:
+def refuse(scheduler: str, path: Path | None, labels: Path | None = None) -> None:
     """Refuse what belongs to features, where there are photographs."""
     if scheduler or labels is not None:
         raise DataError(

@@ -10,10 +10,11 @@ import typer
 from rich.console import Console
 
 from unseen.cli import feature_rows, options, output
+from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.photo_commands import fit_json, fit_photographs
 from unseen.cli.text_commands import TextInput, fit_text_model, predict_texts
 from unseen.exceptions import DataError
-from unseen.methods import DEFAULT
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 
 Model = Annotated[Path, typer.Argument(help="A model file that unseen fit wrote.")]
 
@@ -27,6 +28,7 @@ def fit(
     classes: options.Classes = None,
     words: options.Words = "",
     word_weight: options.WordWeight = 0.5,
+    prompt: options.Prompt = "",
     candidates: options.Candidates = "",
     method: options.Method = "",
     backbone: options.BackboneName = "efficientnet-lite0",
@@ -42,9 +44,10 @@ def fit(
 ) -> None:
     """Learn from labelled photographs and descriptions of all classes; keep the model in a file.
 
-    With --unlabelled, methods that can learn from those photographs as well. With --texts, from texts,
-    of which none needs a label. The file holds numbers and
-    names, never code; unseen predict uses it, and unseen add-class enlarges it.
+    With --unlabelled, methods that can learn from those photographs as well; if --backbone is a model
+    of pictures and texts, as CLIP is, no photograph needs a label. With --texts, from texts, of which
+    none needs a label. The file holds numbers and names, never code; unseen predict uses it, and unseen
+    add-class enlarges it.
 
     SEEN may also be features that need not fit in memory, with --labels: a .npy, a .zarr or Parquet,
     read in chunks here or by the workers of --scheduler. Methods for that: SelfPacedPrototypes, TASTE,
@@ -60,24 +63,32 @@ def fit(
         )  # fmt: skip
         fit_text_model(given, out, strict, as_json)
         return
-    if seen is None:
-        raise DataError("Give --seen, labelled photographs or features; or --texts FILE.")
-    method = method or DEFAULT
-    if feature_rows.are_rows(seen):
+    with_texts = compares_with_texts(seen, backbone, method)
+    if seen is None and not with_texts:
+        raise DataError(
+            "Give --seen, labelled photographs or features; or --texts FILE; or --unlabelled FOLDER "
+            "and --backbone hf:FOLDER, a CLIP or SigLIP, which compares photographs with texts."
+        )
+    method = method or (DEFAULT_FOR_TEXTS if with_texts else DEFAULT)
+    if seen is not None and feature_rows.are_rows(seen):
         feature_rows.fit_rows(
             seen, labels, label_column, classes, candidates, method, seed, scheduler, out, as_json
         )
         return
-    feature_rows.refuse(scheduler, seen, labels)
-    preparation = labelling.prepare(
-        seen,
-        unlabelled=unlabelled,
-        classes=classes,
-        words=words,
-        weight=word_weight,
-        candidates=candidates,
-    )
-    fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
+    feature_rows.refuse(scheduler, seen or unlabelled, labels)
+    if with_texts or seen is None:
+        if unlabelled is None:
+            raise DataError("Give --unlabelled FOLDER, photographs to compare with the class texts.")
+        preparation, fitted = fit_with_texts(
+            backbone, words, cache, method, seed, as_json,
+            seen=seen, unlabelled=unlabelled, classes=classes, prompt=prompt, candidates=candidates,
+        )  # fmt: skip
+    else:
+        preparation = labelling.prepare(
+            seen, unlabelled=unlabelled, classes=classes, words=words, weight=word_weight,
+            candidates=candidates,
+        )  # fmt: skip
+        fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
     labelling.save_model(out, fitted)
     broken = fitted.task.data.broken
     if as_json:
@@ -159,7 +170,7 @@ def predict(
         return
     feature_rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
-    network = features.backbone(labelling.backbone_to_load(model, origin, backbone), weights)
+    network = labelling.model_backbone(model, origin, backbone, weights)
     with features.FeatureStore(cache) as store, output.extracting() as on_progress:
         labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress

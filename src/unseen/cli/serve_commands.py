@@ -56,6 +56,12 @@ def serve(
     max_body: Annotated[int, typer.Option(help="Bytes of a request; more is 413.", min=1)] = 8 * 2**20,
     max_rows: Annotated[int, typer.Option(help="Rows of a request; more is 422.", min=1)] = 4096,
     max_concurrency: Annotated[int, typer.Option(help="Requests at a time; more is 503.", min=1)] = 256,
+    max_connections: Annotated[
+        int, typer.Option(help="Connections at a time; of more, the idlest is closed.", min=1)
+    ] = 512,
+    max_memory: Annotated[
+        int, typer.Option(help="Bytes of all requests in progress; more is 503.", min=1)
+    ] = 96 * 2**20,
     body_seconds: Annotated[
         float, typer.Option(help="In which a request must have come in.", min=0.1)
     ] = 10.0,
@@ -85,6 +91,8 @@ def serve(
         body=max_body,
         rows=max_rows,
         concurrency=max_concurrency,
+        connections=max_connections,
+        memory=max_memory,
         body_seconds=body_seconds,
         window=window / 1000,
     )
@@ -101,7 +109,7 @@ def serve(
         takes += " and photographs" * (vision is not None) + " and texts" * (reader is not None)
         typer.echo(f"{kind}: {len(keeper.classes)} classes, takes {takes}")
         typer.echo(f"serving on {address(opened)}; stop with Ctrl+C")
-        run(service.app, opened, body_seconds)
+        run(service.app, opened, body_seconds, max_connections)
     typer.echo("stopped")
 
 

@@ -1,8 +1,8 @@
 """One cell: fit on the training input, then measure.
 
-``training_input`` is the only function that passes data to ``fit``: labels of training rows, and
-``None`` for every other row. Estimators choose their parameters inside ``fit``, so tuning cannot use
-a test label.
+``training_input`` is the only function that passes labels to ``fit``: those of training rows, and
+``None`` for every other row. In an "unlabelled" setting ``fit`` gets rows alone. Estimators choose
+their parameters inside ``fit``, so tuning cannot use a test label.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from unseen.experiments.domain_distance import proxy_a_distance
 from unseen.experiments.hardest_rows import hardest_rows
 from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
+from unseen.experiments.unlabelled_pools import POOL_SETTINGS, answer_pool, pool_batches
 from unseen.typing import Array
 
 
@@ -56,6 +57,8 @@ def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
     if cell.method == registry.DISTANCE:
         value, error = proxy_a_distance(data, cell.seed)
         return Outcome("done", data.features, metrics={"a_distance": value, "domain_error": error})
+    if cell.setting in POOL_SETTINGS:
+        return _answer_unlabelled(cell, data)
     return _fit_and_measure(cell, data)
 
 
@@ -128,6 +131,28 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
         measured["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
     history = _history(data, model, y, rows)
     return Outcome("done", data.features, seconds, predict_seconds, peak, measured, history)
+
+
+def _answer_unlabelled(cell: Cell, data: ZeroShotDataset) -> Outcome:
+    """Answer a pool without one label, and compare with cosine."""
+    if registry.method(cell.method).estimator.needs_labelled_rows:
+        raise NotApplicable(f"{cell.method} needs labelled rows, and {cell.setting!r} has none.")
+    _refuse_other_spaces(cell, data)
+    random, classes = np.random.default_rng(cell.seed), np.sort(data.semantics.classes)
+    try:
+        batches = pool_batches(cell.setting, data.y, classes, random)
+    except DataError as error:
+        raise NotApplicable(str(error)) from None
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all")
+    reset_peak()
+    begin = time.perf_counter()
+    answers = answer_pool(model, data.X, data.y, batches)
+    seconds, peak = time.perf_counter() - begin, peak_mb()
+    end, start = answers.accuracies
+    figures = {"accuracy": end, "start": start, "calibration_error": answers.calibration_error}
+    by_class = metrics.accuracy_by_class(answers.truth, answers.found)
+    measured = {**figures, "by_class": {str(c): v for c, v in by_class.items()}}
+    return Outcome("done", data.features, seconds, peak_mb=peak, metrics=measured)
 
 
 def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:

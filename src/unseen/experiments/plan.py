@@ -14,7 +14,13 @@ from typing import Any
 import unseen
 from unseen.experiments import registry
 from unseen.experiments.code_digest import code_digest
-from unseen.experiments.specification import Experiment, Specification, derive_seed
+from unseen.experiments.specification import (
+    LABELLED_SETTINGS,
+    Experiment,
+    Specification,
+    derive_seed,
+)
+from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.methods import catalogue
 
 
@@ -116,15 +122,25 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
     return Plan(specification, tuple(ordered), data)
 
 
+def _pool_settings(name: str) -> tuple[str, ...]:
+    """Return the settings without labels that a name of a specification stands for."""
+    if name == UNLABELLED:
+        return POOL_SETTINGS
+    return (name,) if name in POOL_SETTINGS else ()
+
+
 def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]:
     cells = []
+    settings = [s for s in experiment.settings if s in LABELLED_SETTINGS]
+    pools = dict.fromkeys(p for s in experiment.settings for p in _pool_settings(s))
     for name in experiment.methods:
         if name in registry.MEASUREMENTS:
             cells.append(Cell(dataset, name, data_hash=data_hash))
             continue
         transductive = registry.method(name).transductive
         for trial in range(experiment.trials):
-            for setting in experiment.settings:
+            cells += [Cell(dataset, name, trial, pool, data_hash=data_hash) for pool in pools]
+            for setting in settings:
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
                         for C in experiment.C or (None,):

@@ -8,6 +8,7 @@ from unseen.experiments import paper, registry
 from unseen.experiments.published_comparison import beside_paper
 from unseen.experiments.results import Results, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
+from unseen.experiments.unlabelled_tables import small_pools, unlabelled
 from unseen.methods import fast_form
 from unseen.reporting.value_table import Table, Value
 
@@ -30,6 +31,8 @@ def all_tables(results: Results) -> list[Table]:
         beside_paper(results, "IV"),
         table_5(results),
         generalised(results),
+        unlabelled(results),
+        small_pools(results),
         priors(results),
         bound_terms(results),
         domain_distances(results),

@@ -25,6 +25,9 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "seen_error_rows": lambda r: r.metrics["seen_error_rows"],
     "seen_error_patterns": lambda r: r.metrics["seen_error_patterns"],
     "a_distance": lambda r: r.metrics["a_distance"],
+    "start": lambda r: 100 * r.metrics["start"],
+    "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
+    "calibration_error": lambda r: r.metrics["calibration_error"],
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
 
@@ -41,7 +44,7 @@ def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) ->
         return Value("–")
     numbers = np.array([MEASURES[measure](row) for row in rows])
     mean = float(numbers.mean())
-    text = f"{mean:.{digits}f}"
+    text = signed(mean) if measure == "gain" else f"{mean:.{digits}f}"
     if len(rows) > 1 and measure == "accuracy":
         text += f" ± {numbers.std(ddof=1):.{digits}f}"
     return Value(text, mean, tuple(row.key for row in rows), f"mean {measure}")

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
+from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.files import check_regular
 
-SETTINGS = ("zsl", "gzsl")
+LABELLED_SETTINGS = ("zsl", "gzsl")
+SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
 BUDGETS = ("quick", "full")
 ONE_INSTANCE = 0.0
@@ -38,8 +40,10 @@ class Experiment:
         Names of the catalogue, :mod:`unseen.methods`; fast forms are methods of their own.
     trials : int
         Each shuffles the training rows and seeds the method.
-    settings : tuple of {"zsl", "gzsl"}
-        Answer among the unseen classes, or among all.
+    settings : tuple of str
+        "zsl" answers among the unseen classes, "gzsl" among all. "unlabelled full", "unlabelled 5/64"
+        and the others of :mod:`unseen.experiments.unlabelled_pools` give a method that needs no
+        labelled row a pool without labels; "unlabelled" is all of them.
     priors : tuple of {"default", "uniform", "estimated", "known"}
         What a transductive method assumes of the class shares of its pool.
     shares : tuple of float

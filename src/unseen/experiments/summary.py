@@ -8,11 +8,13 @@ from unseen.experiments import paper, registry
 from unseen.experiments.published_comparison import beside_paper
 from unseen.experiments.results import Results, measured, p_text, signed
 from unseen.experiments.significance import by_class, compare
+from unseen.experiments.unlabelled_pools import FULL
 
 
 def sentences(results: Results) -> list[str]:
     """Return one sentence for each thing that the rows show."""
     lines = [s for d in results.datasets for s in _dataset(results, d)]
+    lines += [s for d in results.datasets for s in _without_labels(results, d)]
     lines += _fast_training(results)
     time, _ = paper.prediction_ms()
     fits = [r for r in results.fits if r.setting == "zsl"]
@@ -59,6 +61,16 @@ def _dataset(results: Results, dataset: str) -> list[str]:
             f" Unlabelled rows gain {ahead:.1f} points over the best inductive method, {inductive[0]}."
         )
     return [text]
+
+
+def _without_labels(results: Results, dataset: str) -> list[str]:
+    pools = {m: results.select(dataset, m, setting=FULL) for m in results.methods()}
+    gains = {m: measured(rows, "gain") for m, rows in pools.items() if rows}
+    if not gains:
+        return []
+    best = max(gains, key=lambda m: gains[m].number or 0.0)
+    start, end = measured(pools[best], "start").text, measured(pools[best]).text
+    return [f"{dataset}, without one label: {best} is best with {end}%, where cosine has {start}%."]
 
 
 def _fast_training(results: Results) -> list[str]:

@@ -11,6 +11,7 @@ from unseen.exceptions import DataError
 from unseen.features.backbones import Backbone, backbone
 from unseen.features.onnx_file import SCALE_SETTING, OnnxBackbone, read_settings
 from unseen.features.onnx_words import OnnxWords
+from unseen.features.text_extraction import text_encoder
 from unseen.features.words import HuggingFaceWords, TextEncoder
 
 CLIP_SCALE = 100.0
@@ -80,6 +81,20 @@ def image_text_model(name: str, words: str = "") -> ImageTextModel:
     return ImageTextModel(images, HuggingFaceWords(name, model), _checked_scale(scale, name))
 
 
+def picture_half(name: str) -> OnnxBackbone:
+    """Return the half ``onnx:PATH`` of a model that takes pictures."""
+    return OnnxBackbone(Path(name.removeprefix("onnx:")), IMAGE_OUTPUTS)
+
+
+def text_half(name: str) -> TextEncoder:
+    """Return the half of a model that takes texts: ``hf:NAME_OR_FOLDER`` or ``onnx:PATH``."""
+    return _onnx_text_half(name) if name.startswith("onnx:") else text_encoder(name)
+
+
+def _onnx_text_half(name: str) -> OnnxWords:
+    return OnnxWords(Path(name.removeprefix("onnx:")), TEXT_OUTPUTS)
+
+
 def _from_onnx(name: str, words: str) -> ImageTextModel:
     """Return the model of two ONNX files; τ is what the settings beside one of them say."""
     if not words.startswith("onnx:"):
@@ -90,7 +105,7 @@ def _from_onnx(name: str, words: str) -> ImageTextModel:
             options=("words",),
         )
     files = [Path(half.removeprefix("onnx:")) for half in (name, words)]
-    images, texts = OnnxBackbone(files[0], IMAGE_OUTPUTS), OnnxWords(files[1], TEXT_OUTPUTS)
+    images, texts = picture_half(name), _onnx_text_half(words)
     for path, output in zip(files, (images.output, texts.output), strict=True):
         if output.shape and len(output.shape) != 2:
             raise DataError(

@@ -10,8 +10,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.citation import Citation
-from unseen.inductive._bilinear_folds import Choice
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
+from unseen.inductive.bilinear import (
+    BilinearClassifier,
+    Choice,
+    in_own_span,
+    semantic_coordinates,
+    semantic_ridge,
+)
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.losses import adaptive_structural_cost
@@ -19,7 +24,6 @@ from unseen.solvers.moments import Ridge
 from unseen.solvers.structural import (
     frank_wolfe,
     one_domain,
-    semantic_ridge,
     structural_objective,
 )
 from unseen.typing import Array

@@ -1,29 +1,69 @@
-"""What ESZSL, ASTE and SJE share: a bilinear score xᵀVa, and parameters chosen on folds."""
+"""What ESZSL, ASTE and SJE share: a bilinear score xᵀVa, and its two ridges chosen on class-wise folds.
+
+    V(C, μ) = 2 (2XᵀX + C·I)⁻¹ XᵀYAᵀ (AAᵀ + μI)⁻¹
+
+is ESZSL's closed form, the start of ASTE (its dual point α = Y) and of TASTE. One Gram matrix is
+computed for each fold; the training sums of the others are differences from the total.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unseen.base import ZeroShotClassifier
-from unseen.inductive._bilinear_folds import (
-    C_GRID,
-    MU_GRID,
-    Choice,
-    Path,
-    choose,
-    semantic_scale,
-)
-from unseen.rows.labelled import FEWEST_CLASSES, Rows
-from unseen.rows.passes import in_chunks, mapped
+from unseen.rows import labelled
+from unseen.rows.chunks import BLOCK_ROWS
+from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
+from unseen.rows.passes import class_sums, class_weights, in_chunks, mapped, summed
+from unseen.solvers.moments import Moments, Sums, ridge_path
 from unseen.solvers.row_space import row_space
-from unseen.solvers.sums import Sums
+from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array
+from unseen.typing import Array, Codes
+
+C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
+
+FOLD_ERROR = 1e-2
+"""Bound on the relative error of solutions in folds, which only rank values; scores have a tenth."""
+
+TEMPERED = 2000
+"""Rows a held-out class on which a temperature is fitted, at most."""
 
 ONE_HOT_C = 1e-3
 """The scale-free C of an ordinary linear classifier (``semantics=None``)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the folds chose."""
+
+    C: float
+    mu: float
+    temperature: float | None
+    """Fitted on the scores of held-out classes; None when there were no folds."""
+    sums: Sums
+    """Over all rows, for the fit that follows."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Values of one parameter to try: in scale-free units, or one number given by hand."""
+
+    values: tuple[float, ...]
+    absolute: bool = False
+
+    @classmethod
+    def of(cls, by_hand: float | None, grid: tuple[float, ...]) -> Path:
+        """Return the grid, or the one number given by hand."""
+        return cls(grid) if by_hand is None else cls((by_hand,), absolute=True)
+
+    def at(self, index: int, scale: float) -> float:
+        """Return the value in the units of the problem."""
+        return self.values[index] * (1.0 if self.absolute else scale)
 
 
 class BilinearClassifier(ZeroShotClassifier):
@@ -101,3 +141,155 @@ def semantic_coordinates(A: Array) -> tuple[Array, Array]:
     E, s, right = np.linalg.svd(A, full_matrices=False)
     rank = max(1, int((s > s[0] * max(A.shape) * np.finfo(float).eps).sum()))
     return s[:rank, None] * right[:rank], E[:, :rank]
+
+
+def semantic_scale(A: Array) -> float:
+    """Return the mean eigenvalue of AAᵀ: the unit in which μ is searched."""
+    return max(float(np.einsum("ij,ij->", A, A)) / len(A), np.finfo(float).tiny)
+
+
+def semantic_ridge(A: Array, mu: float) -> Array:
+    """Return AAᵀ + μI, or with μ = 0 a positive definite stand-in for AAᵀ.
+
+    With μ = 0 and AAᵀ singular, V is determined on span(A) only; the tiny ridge selects the
+    solution of minimum norm there, to rounding.
+    """
+    H: Array = A @ A.T
+    floor = np.finfo(float).eps * len(H) * max(float(np.trace(H)), np.finfo(float).tiny)
+    H[np.diag_indices_from(H)] += max(mu, floor)
+    return H
+
+
+def choose(
+    rows: Rows,
+    A: Array,
+    C: Path,
+    mu: Path,
+    *,
+    held: Rows | None = None,
+    width: int | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> Choice:
+    """Choose C and μ by mean per-class accuracy on class-wise folds.
+
+    Parameters
+    ----------
+    rows : Rows
+        Labelled rows to learn from.
+    A : array of shape (q, K)
+        The semantics of their classes.
+    C, mu : Path
+        Values to try.
+    held : Rows, optional
+        Rows on which a held-out class is judged, when they are not the rows to learn from.
+    width : int, optional
+        Columns of the features, when the rows are written in fewer.
+    """
+    classes = A.shape[1]
+    parts = class_folds(A.T, min(folds, classes // 2), seed)
+    table = FoldOf.of(parts, classes)
+    moments, labels, counts = fold_sums(rows, table)
+    whole = moments[0].copy()
+    for own in moments[1:]:
+        whole += own
+    p = rows.X.shape[1] if width is None else width
+    total = Sums(Moments.given(whole), labels, counts, p)
+    judged = rows if held is None else held
+    dtype = judged.X.dtype
+    folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
+    left, right = [fold.left for fold in folded], [fold.right for fold in folded]
+    hits = fold_hits(judged, table, left, right)
+    sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
+    shares = [
+        own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
+        for own, part in zip(hits, parts, strict=True)
+    ]
+    accuracy = np.array([np.nanmean(own, axis=0) for own in shares])
+    best = first_best(accuracy.reshape(len(parts), -1))
+    i, j = (int(v) for v in np.unravel_index(best, accuracy.shape[1:]))
+    temperatures = fold_temperatures(
+        judged, table, [own[:, i] for own in left], [own[j] for own in right]
+    )
+    return Choice(
+        C.at(i, 2 * total.scale),
+        mu.at(j, semantic_scale(A)),
+        mean_temperature(temperatures),
+        total,
+    )
+
+
+class _Fold:
+    """The ridges that all classes but those of one fold give, in two factors.
+
+    ``left[:, i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[:, i] @ right[j]`` scores
+    the held-out classes.
+    """
+
+    def __init__(
+        self, part: Codes, total: Sums, moments: Array, A: Array, C: Path, mu: Path, dtype: Any
+    ) -> None:
+        kept = np.setdiff1d(np.arange(A.shape[1]), part)
+        train = total.without(moments, kept)
+        values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
+        halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
+        self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
+        seen, unseen = A[:, kept], A[:, part]
+        ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
+        rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
+        self.right = np.stack(rights).astype(dtype)
+
+
+def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
+    """Return XᵀX of the rows of each fold, and XᵀY (p, K) and the class weights of all."""
+    X, codes, weights = rows
+    classes = len(table.fold)
+    if not in_chunks(X):  # rows at hand are better gathered, one fold at a time
+        moments = []
+        for part in table.parts:
+            own = rows.of_classes(part)
+            moments.append(Moments(own.X, own.weights).dense)
+        sums = class_sums(X, codes, classes, weights)
+        return moments, sums, class_weights(codes, classes, weights)
+    *moments, labels, counts = summed(
+        labelled.fold_sums,
+        X,
+        codes,
+        weights,
+        given=(table.fold, len(table.parts)),
+        size=4 * BLOCK_ROWS,
+    )
+    return moments, labels.T, counts
+
+
+def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[Array]:
+    """Return, for each fold, the weight of the rows of each of its classes that a model gets right.
+
+    Parameters
+    ----------
+    rows : Rows
+    table : FoldOf
+    left : list of arrays of shape (p, I, K′)
+        For each fold, I maps of a row.
+    right : list of arrays of shape (J, K′, L)
+        And J maps from there to the scores of the L classes that it holds out.
+
+    Returns
+    -------
+    list of arrays of shape (L, I, J)
+    """
+    X, codes, weights = rows
+    given = (table.fold, table.place, left, right)
+    return list(summed(labelled.fold_hits, X, codes, weights, given=given))
+
+
+def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
+    """Return the temperature of the scores X·left·right of the rows of each fold."""
+    parts = rows.thinned(TEMPERED, labelled.fold_scores, (table.fold, table.place, left, right))
+    found = []
+    for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
+        scores, codes, weights = (  # type: Any, Any, Any
+            None if values[0] is None else np.concatenate(values) for values in zip(*own, strict=True)
+        )
+        found.append(fit_temperature(scores, codes, len(part), weights))
+    return found

@@ -13,7 +13,7 @@ from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
 from unseen.solvers.lbfgs import minimise
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array

@@ -12,7 +12,7 @@ from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
 from unseen.typing import Array
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from unseen.citation import Citation
-from unseen.inductive.bilinear import BilinearClassifier, in_own_span
+from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.solvers.cholesky import solver
 from unseen.solvers.moments import Ridge, ridge_solver
-from unseen.solvers.structural import semantic_ridge
 from unseen.typing import Array
 
 

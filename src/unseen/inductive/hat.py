@@ -16,8 +16,7 @@ from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
-from unseen.solvers.moments import Moments
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
 from unseen.typing import Array, Codes
 

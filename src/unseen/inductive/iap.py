@@ -12,7 +12,7 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.rows.labelled import Rows
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import (
     Bank,
     attribute_log_likelihood,

@@ -12,8 +12,7 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.dap import DAP
 from unseen.rows.labelled import Rows
-from unseen.solvers.moments import Moments
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.typing import Array
 

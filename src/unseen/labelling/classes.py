@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,8 @@ from unseen.datasets.record import class_table
 from unseen.datasets.splits import read_lines
 from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
-from unseen.features import describe, mix, words
+from unseen.features import describe, mix, readable, words
+from unseen.features.image_text_model import text_half
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 
@@ -36,6 +37,8 @@ class Recipe:
     """The attribute columns, or () for none."""
     prompt: str = ""
     """What is asked about a class that is known by its name; "" for that of the encoder."""
+    shared: bool = False
+    """Whether the encoder is one half of a model whose other half takes the pictures."""
 
     def make(self, given: Given) -> ClassTable:
         """Return the vectors of the classes that were given."""
@@ -49,7 +52,9 @@ class Recipe:
                     f"{given.source}: describes no class: it has neither numbers nor words."
                 )
             return numbers
-        text = describe(given.names, words(self.words), given.descriptions, self.prompt)
+        encoder = text_half(self.words) if self.shared else words(self.words)
+        texts = given.filled().descriptions if self.shared else given.descriptions
+        text = describe(given.names, encoder, texts, self.prompt)
         return text if numbers is None else mix(numbers, text, self.weight)
 
 
@@ -63,6 +68,14 @@ class Given:
     numbers: Array | None = None
     descriptions: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     """Class → its text, or several texts."""
+
+    def filled(self) -> Given:
+        """Return the classes with their names in place of {} in their texts."""
+        texts = {}
+        for name, own in self.descriptions.items():
+            several = [own] if isinstance(own, str) else own
+            texts[name] = [text.replace("{}", readable(name)) for text in several]
+        return replace(self, descriptions=texts)
 
     def ordered(self, attributes: Sequence[str]) -> Array:
         """Return the numbers, in the order of ``attributes``."""

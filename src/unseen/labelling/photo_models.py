@@ -10,7 +10,8 @@ import numpy as np
 
 from unseen.datasets.image_folder import list_all_images
 from unseen.exceptions import DataError, ModelFileError
-from unseen.features import Backbone, Extraction, FeatureStore, Progress, extract
+from unseen.features import Backbone, Extraction, FeatureStore, Progress, backbone, extract
+from unseen.features.image_text_model import picture_half
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.fitting import Fitted
 from unseen.labelling.folders import read_names
@@ -125,6 +126,20 @@ def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str
     return name
 
 
+def model_backbone(
+    path: Path, origin: dict[str, Any], named: str = "", weights: Path | None = None
+) -> Backbone:
+    """Load the backbone that a user names, or the one of the model, if it is safe to load that.
+
+    An ONNX file that is one half of a model of pictures and texts has several outputs: that of the
+    shared space is taken.
+    """
+    name = backbone_to_load(path, origin, named)
+    if name.startswith("onnx:") and origin.get("shared") is True:
+        return picture_half(name)
+    return backbone(name, weights)
+
+
 def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -> Recipe:
     """Return how the model's class vectors were made.
 
@@ -143,6 +158,7 @@ def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -
             float(origin["weight"]),
             tuple(origin["attributes"]),
             str(origin.get("prompt", "")),
+            origin.get("shared") is True,
         )
     attributes = _table(model, path).attributes
     if attributes is None:

@@ -115,6 +115,7 @@ def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
         "weight": recipe.weight,
         "attributes": list(recipe.attributes),
         "prompt": recipe.prompt,
+        "shared": recipe.shared,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.exceptions import DataError
@@ -13,7 +13,6 @@ from unseen.features import (
     Separation,
     StoredEncoder,
     describe,
-    readable,
     separation,
 )
 from unseen.labelling.classes import (
@@ -114,20 +113,11 @@ def prepare_with_texts(
     pictures, given, names = _read(
         seen, unlabelled, held_out, classes, candidates, lambda path: read_class_texts(path)[0]
     )
-    recipe = Recipe(model.texts.name, prompt=prompt or PICTURE_PROMPT)
+    recipe = Recipe(model.texts.name, prompt=prompt or PICTURE_PROMPT, shared=True)
     encoder = StoredEncoder(model.texts, store)
-    table = describe(given.names, encoder, _filled(given).descriptions, recipe.prompt)
+    table = describe(given.names, encoder, given.filled().descriptions, recipe.prompt)
     separated = separation(table, names, pictures.seen_classes)
     return Preparation(pictures, table, recipe, names, separated, list(model.notes), scale=model.scale)
-
-
-def _filled(given: Given) -> Given:
-    """Return the classes with their names in place of {} in their texts."""
-    texts = {
-        name: [text.replace("{}", readable(name)) for text in ([own] if isinstance(own, str) else own)]
-        for name, own in given.descriptions.items()
-    }
-    return replace(given, descriptions=texts)
 
 
 def _read(

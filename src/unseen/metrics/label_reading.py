@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from unseen.guards import some_labels
 from unseen.inputs import UNLABELLED, read_labels
+from unseen.refusals import some_labels
 from unseen.typing import Array, Codes
 
 

@@ -33,7 +33,7 @@ class Reliability(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The expected calibration error: the mean of |confidence − accuracy| over rows."""
+        """The expected calibration error: the mean over rows of ``|confidence − accuracy|``."""
         return float(np.abs(self.confidence - self.accuracy) @ self.rows / self.rows.sum())
 
 
@@ -52,7 +52,11 @@ def reliability(y_true: Any, probabilities: Any, classes: Any, bins: int = 10) -
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(f"The 'bins' of reliability must be an integer >= 1. Got {bins!r} instead.")
     P, columns = _read(y_true, probabilities, classes)
-    confidence, right = P.max(axis=1), P.argmax(axis=1) == columns
+    return binned_reliability(P.max(axis=1), P.argmax(axis=1) == columns, bins)
+
+
+def binned_reliability(confidence: Array, right: Mask, bins: int) -> Reliability:
+    """Compare the confidence of answers with whether they are right, in equal bins."""
     place = np.minimum((confidence * bins).astype(np.intp), bins - 1)
     rows = np.bincount(place, minlength=bins)
     filled = rows > 0

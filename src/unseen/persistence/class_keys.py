@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from unseen.base import ZeroShotClassifier
+from unseen.fast import FastTraining
 from unseen.methods import catalogue
 from unseen.persistence.former_keys import FORMER_KEYS
 
@@ -39,6 +40,7 @@ def known_classes() -> dict[str, Any]:
         for method in catalogue().values()
         if method.package != "unseen"
     }
+    known[FastTraining.__name__] = FastTraining  # the one estimator that the catalogue does not import
     known |= {f"sklearn.{cls.__name__}": cls for cls in BORROWED}
     for module_name, module in sorted(sys.modules.items()):
         if module_name.partition(".")[0] == "unseen":

@@ -130,11 +130,6 @@ def place_among(codes: Codes, classes: Codes) -> Array:
     return np.asarray(np.searchsorted(classes, codes))
 
 
-def weights_or_ones(codes: Codes, weights: Array | None, dtype: Any) -> Array:
-    """Return the weights, or one for each row."""
-    return np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
-
-
 def first_time(first_round: Array, chosen: Array, number: int) -> Array:
     """Return the round that first chose each row, now that round ``number`` chose some."""
     return np.where((first_round == 0) & (chosen > 0), number, first_round)
@@ -150,19 +145,9 @@ def differences(codes: Codes, others: Codes) -> tuple[int]:
     return (int((codes != others).sum()),)
 
 
-def where_equal(codes: Codes, others: Codes, weights: Array) -> Array:
-    """Return the weights of the rows on which two labels agree, zero for the others."""
-    return np.where(codes == others, weights, 0.0)
-
-
 def weights_of_class(codes: Codes, chosen: Array, weight: Array) -> Array:
     """Return the weight of the class of each chosen row, zero for the others."""
     return np.where(chosen, weight[codes], 0.0)
-
-
-def below(values: Array, limit: float, everything: bool) -> Array:
-    """Return 1 for values below a limit, or for all of them, and 0 for the others."""
-    return ((values < limit) | everything).astype(float)
 
 
 def affine(X: Array, weights: Array, constant: Array) -> Array:
@@ -265,11 +250,6 @@ def relative_probabilities(scores: Array) -> Array:
     return np.asarray(np.exp(scores - scores.max(axis=1, keepdims=True)).astype(float))
 
 
-def exponentials(scores: Array) -> Array:
-    """Return exp(scores) in double precision."""
-    return np.asarray(np.exp(scores.astype(float)))
-
-
 def drawn_mass(P: Array, factors: Array) -> tuple[Array]:
     """Return what each class would draw with factor one, the others having theirs."""
     return ((1.0 / (P @ factors)) @ P,)
@@ -282,15 +262,23 @@ def soft_products(P: Array, factors: Array) -> tuple[Array, Array]:
     return Q.sum(axis=0), Q.T @ Q
 
 
-def expected_counts(P: Array, prior: Array) -> tuple[Array]:
-    """Return the class totals of the soft labels Q ∝ P·prior."""
-    joint = P * prior
-    return ((joint / joint.sum(axis=1, keepdims=True)).sum(axis=0),)
-
-
 def with_biases(log_p: Array, biases: Array) -> Array:
     """Return log-probabilities plus one bias a class, normalised again."""
     moved = log_p + biases
     moved -= moved.max(axis=1, keepdims=True)
     moved -= np.log(np.exp(moved).sum(axis=1, keepdims=True))
     return np.asarray(moved)
+
+
+def pseudo_label_loss(scores: Array, codes: Codes) -> Array:
+    """Loss of Eq. (16): ‖f(x) − g(x)‖², for the labels f that ``codes`` gives."""
+    rows = np.arange(len(scores))
+    loss: Array = np.einsum("ij,ij->i", scores, scores) - 2 * scores[rows, codes] + 1
+    return loss
+
+
+def trusted_loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, Array]:
+    """Return the loss of Eq. (16), summed over rows with a weight, and how many each class has."""
+    chosen = weights > 0
+    loss = pseudo_label_loss(embedding, codes)[chosen]
+    return float(loss.sum(dtype=float)), np.bincount(codes[chosen], minlength=embedding.shape[1])

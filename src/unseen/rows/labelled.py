@@ -1,4 +1,4 @@
-"""Labelled rows, samples of them and class-wise folds, all drawn by content.
+"""Labelled rows, the best of them, samples and class-wise folds, drawn by content.
 
 In a class-wise fold whole classes are held out, as the unseen classes will be.
 """
@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks, Pass
-from unseen.rows.passes import blocks, class_totals, counts_by_chunk, kept, mapped, marked, taken
+from unseen.rows.passes import (
+    blocks,
+    class_totals,
+    constant,
+    counts_by_chunk,
+    kept,
+    mapped,
+    marked,
+    taken,
+)
+from unseen.rows.top_share import best_in_chunks
 from unseen.typing import Array, Codes
 
 FEWEST_CLASSES = 4
@@ -73,6 +83,23 @@ class Rows(NamedTuple):
         if then is not None:
             return parts
         return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
+
+
+def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
+    """Mark the ``share`` of the rows of each class with the highest confidence; of equals the first."""
+    if isinstance(codes, Chunks):
+        return best_in_chunks(codes, confidence, share)
+    order = np.lexsort((-confidence, codes))
+    counts = np.bincount(codes)
+    start = np.cumsum(counts) - counts
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[order] = np.arange(len(codes)) - start[codes[order]]
+    return rank < np.ceil(share * counts)[codes]
+
+
+def sampled(X: Any, most: int) -> Array:
+    """Return at most so many rows of X, drawn by content, in memory."""
+    return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
 
 
 def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:
@@ -172,3 +199,89 @@ def _below_limits(
     keep = np.flatnonzero(keys <= limits[codes])
     found = X[keep], codes[keep], None if weights is None else weights[keep]
     return found if then is None else then(*found, *given)
+
+
+# Class-wise folds. A row belongs to the fold that holds its class out; the functions below are kernels.
+
+
+class FoldOf(NamedTuple):
+    """Where the rows of each class are held out."""
+
+    fold: Codes
+    """The fold of each class."""
+    place: Codes
+    """Its place among the classes of that fold."""
+    parts: list[Codes]
+    """The classes of each fold."""
+
+    @classmethod
+    def of(cls, parts: list[Codes], classes: int) -> FoldOf:
+        """Return the table of folds that together hold every class out once."""
+        fold, place = np.zeros(classes, dtype=np.intp), np.zeros(classes, dtype=np.intp)
+        for number, part in enumerate(parts):
+            fold[part], place[part] = number, np.arange(len(part))
+        return cls(fold, place, parts)
+
+
+def fold_sums(
+    X: Array, codes: Codes, weights: Array | None, fold: Codes, folds: int
+) -> tuple[Array, ...]:
+    """Return XᵀX of the rows of each fold, then the class sums and the class weights of all."""
+    fold_of_row = fold[codes]
+    moments = [kernels.gram(*_rows_of_fold(fold_of_row, f, X, weights))[0] for f in range(folds)]
+    labels = kernels.class_sums(X, codes, weights, len(fold))
+    return (*moments, *labels, *kernels.class_weights(codes, weights, len(fold)))
+
+
+def fold_hits(
+    X: Array,
+    codes: Codes,
+    weights: Array | None,
+    fold: Codes,
+    place: Codes,
+    left: list[Array],
+    right: list[Array],
+) -> list[Array]:
+    """Return, for each fold, the weight of the rows of each of its classes that a model gets right."""
+    fold_of_row = fold[codes]
+    answers = []
+    for f, (halves, others) in enumerate(zip(left, right, strict=True)):
+        block, true, weight = _rows_of_fold(fold_of_row, f, X, place[codes], weights)
+        count, inner, classes = others.shape
+        hits = np.zeros((classes, halves.shape[1], count))
+        if len(block):
+            sums = kernels.indicator(true, classes, weight, np.dtype(float))
+            wide = others.transpose(1, 0, 2).reshape(inner, -1)
+            embedded = block @ halves.reshape(len(halves), -1)
+            for i in range(halves.shape[1]):
+                scores = embedded[:, i * inner : (i + 1) * inner] @ wide
+                best = scores.reshape(len(block), count, classes).argmax(axis=2)
+                hits[:, i] = sums @ (best == true[:, None])
+        answers.append(hits)
+    return answers
+
+
+def fold_scores(
+    X: Array,
+    codes: Codes,
+    weights: Array | None,
+    fold: Codes,
+    place: Codes,
+    left: list[Array],
+    right: list[Array],
+) -> list[tuple[Array, Array, Array | None]]:
+    """Return, for each fold, the scores X·left·right of its rows, their classes and their weights."""
+    fold_of_row = fold[codes]
+    answers = []
+    for f, (half, other) in enumerate(zip(left, right, strict=True)):
+        block, true, weight = _rows_of_fold(fold_of_row, f, X, place[codes], weights)
+        answers.append(((block @ half) @ other, true, weight))
+    return answers
+
+
+def _rows_of_fold(fold_of_row: Codes, fold: int, *arrays: Any) -> list[Any]:
+    """Return the rows of one fold; nothing is copied where all or none are."""
+    here = fold_of_row == fold
+    if here.all():
+        return list(arrays)
+    return [None if a is None else a[here] for a in arrays]

@@ -10,9 +10,10 @@ the products that make them run in the dtype of X.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length
 
 from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
@@ -20,6 +21,9 @@ from unseen.typing import Array, Codes
 
 OPENERS: list[Callable[[Any], Chunks | None]] = []
 """What turns an array that is not in memory into chunks; :mod:`unseen.scale` fills the list."""
+
+SCORE_BLOCK_NUMBERS = 2_000_000
+"""Numbers of a block of scores."""
 
 
 def chunked(X: Any) -> Chunks | None:
@@ -31,7 +35,7 @@ def chunked(X: Any) -> Chunks | None:
     return next((chunks for opener in OPENERS if (chunks := opener(X)) is not None), None)
 
 
-def in_chunks(X: Any) -> bool:
+def in_chunks(X: object) -> TypeGuard[Chunks]:
     """Tell whether rows come in chunks, so that only passes can read them."""
     return isinstance(X, Chunks)
 
@@ -39,6 +43,11 @@ def in_chunks(X: Any) -> bool:
 def blocks(rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
     """Cut ``range(rows)`` into slices of at most ``size``."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+
+def score_blocks(rows: int, classes: int) -> Iterator[slice]:
+    """Cut ``range(rows)`` into slices whose scores over so many classes fit into the cache."""
+    return blocks(rows, max(64, SCORE_BLOCK_NUMBERS // classes))
 
 
 def summed(
@@ -71,12 +80,23 @@ def add(total: Sequence[Array], parts: Sequence[Any]) -> None:
         sums += part
 
 
-def mapped(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = ()) -> Any:
-    """Return the rows that a kernel makes of aligned rows: of the same kind as the arrays."""
+def mapped(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = (), out: Array | None = None) -> Any:
+    """Return the rows that a kernel makes of aligned rows: of the same kind as the arrays.
+
+    Of chunks, ``out`` is an example of one of these rows; without it, the kernel is tried.
+    """
     first, *others = arrays
     if isinstance(first, Chunks):
-        return first.mapped(kernel, *others, given=given)
+        return first.mapped(kernel, *others, given=given, out=out)
     return kernel(*arrays, *given)
+
+
+def gathered(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = ()) -> list[Any]:
+    """Return what a kernel makes of each chunk; rows in memory are one chunk."""
+    first, *others = arrays
+    if isinstance(first, Chunks):
+        return first.gathered(kernel, *others, given=given)
+    return [kernel(*arrays, *given)]
 
 
 def kept(values: Any) -> Any:
@@ -98,7 +118,7 @@ def constant(rows: Any, value: int) -> Any:
 
 def largest(values: Any) -> float:
     """Return the largest of the values, one a row."""
-    return float(max(values.gathered(np.max)) if isinstance(values, Chunks) else values.max())
+    return float(max(gathered(np.max, values)))
 
 
 def joined(values: Any, more: Any) -> Any:
@@ -109,6 +129,19 @@ def joined(values: Any, more: Any) -> Any:
 def like(rows: Any, values: Any) -> Any:
     """Return values, one a row, of the same kind as the rows."""
     return rows.like(values) if isinstance(rows, Chunks) else np.asarray(values)
+
+
+def aligned(rows: Any, values: Any, name: str) -> Any:
+    """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
+    if not isinstance(rows, Chunks):
+        check_consistent_length(rows, values)
+        return values
+    chunks = rows.like(values)
+    if chunks.sizes != rows.sizes or len(chunks.shape) != 1:
+        raise ValueError(
+            f"X has {len(rows)} rows, but {name} has shape {chunks.shape}: give one entry a row of X."
+        )
+    return chunks
 
 
 class Marked(NamedTuple):
@@ -168,7 +201,7 @@ def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple
 
 def counts_by_chunk(codes: Any) -> Codes:
     """Return how many rows each chunk has of each class; rows in memory are one chunk."""
-    parts = codes.gathered(np.bincount) if isinstance(codes, Chunks) else [np.bincount(codes)]
+    parts = gathered(np.bincount, codes)
     classes = max(len(part) for part in parts)
     return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 

@@ -1,8 +1,6 @@
-"""The most confident rows of each class, wherever the rows are."""
+"""The most confident rows of each class, of rows in chunks."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -17,23 +15,12 @@ FEW = 10_000
 """Rows that may come to the caller instead of a further pass."""
 
 
-def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
-    """Mark the ``share`` of the rows of each class that have the highest confidence.
+def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
+    """Mark the most confident ``share`` of the rows of each class; among equals the first.
 
-    Among equals the first rows are taken. Of chunks, the least confidence that is taken in each class
-    is found digit by digit (radix selection), in passes that only count.
+    The least confidence that is taken in each class is found digit by digit (radix selection), in
+    passes that only count.
     """
-    if isinstance(codes, Chunks):
-        return _best_in_chunks(codes, confidence, share)
-    order = np.lexsort((-confidence, codes))
-    counts = np.bincount(codes)
-    start = np.cumsum(counts) - counts
-    rank = np.empty(len(codes), dtype=np.intp)
-    rank[order] = np.arange(len(codes)) - start[codes[order]]
-    return rank < np.ceil(share * counts)[codes]
-
-
-def _best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
     keys = confidence.mapped(_ordered).kept()
     counts = counts_by_chunk(codes).sum(axis=0)
     classes, left = len(counts), np.ceil(share * counts).astype(np.int64)

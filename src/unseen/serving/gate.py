@@ -15,6 +15,7 @@ from typing import Any
 
 from unseen.serving.host_header import host_name
 from unseen.serving.limits import Limits
+from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget, Share
 from unseen.serving.prometheus import Metrics
 
 Message = MutableMapping[str, Any]
@@ -22,9 +23,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-OPEN = frozenset({"/health"})
-"""Answered without a token: what a supervisor asks."""
-LIGHT = frozenset({"/health", "/metrics"})
+OPEN = frozenset({"/", "/health"})
+"""Answered without a token: what a person and a supervisor ask first."""
+LIGHT = frozenset({"/", "/health", "/metrics"})
 """Answered when all places are taken, too: that is when one wants to look."""
 
 
@@ -44,6 +45,8 @@ class Gate:
     app : ASGI application
     limits : Limits
     metrics : Metrics
+    budget : MemoryBudget
+        What bodies are counted in until their request is answered.
     paths : iterable of str
         The routes, for the labels of the metrics; any other path counts as "other".
     token : str
@@ -58,11 +61,12 @@ class Gate:
         app: App,
         limits: Limits,
         metrics: Metrics,
+        budget: MemoryBudget,
         paths: Iterable[str],
         token: str = "",
         hosts: Iterable[str] = (),
     ) -> None:
-        self._app, self._limits, self._metrics = app, limits, metrics
+        self._app, self._limits, self._metrics, self._budget = app, limits, metrics, budget
         self._paths, self._token, self._hosts = frozenset(paths), token.encode(), frozenset(hosts)
         self._busy = 0
 
@@ -84,7 +88,9 @@ class Gate:
             self._check(scope, counted)
             self._busy += counted
             try:
-                await self._app(scope, await self._body(scope, receive), noting)
+                with Share(self._budget) as share:
+                    body = await self._read_body(scope, receive, share)
+                    await self._app({**scope, SHARE: share}, _replay(body, receive), noting)
             finally:
                 self._busy -= counted
         except Refused as refused:
@@ -93,13 +99,15 @@ class Gate:
             await _answer(send, refused)
         finally:
             path = scope["path"] if scope["path"] in self._paths else "other"
-            method = scope["method"] if scope["method"] in ("GET", "POST") else "other"
+            method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
             self._metrics.requests.add(path=path, method=method, status=str(status))
             self._metrics.seconds.observe(time.perf_counter() - start, path=path)
             self._metrics.busy.set(self._busy)
 
     def _check(self, scope: MutableMapping[str, Any], counted: bool) -> None:
         headers = dict(scope["headers"])
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            raise Refused(400, "Send one Host header.", "host", ("connection", "close"))
         if self._hosts and host_name(scope["headers"]) not in self._hosts:
             known = ", ".join(sorted(self._hosts))
             raise Refused(421, f"This service is not known by that name; use one of {known}.", "host")
@@ -112,11 +120,15 @@ class Gate:
             detail = f"All {self._limits.concurrency} places are taken. Try again in a moment."
             raise Refused(503, detail, "concurrency", ("retry-after", "1"))
 
-    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> Receive:
-        """Read the body within its limits; return what hands it on."""
-        most, headers = self._limits.body, dict(scope["headers"])
-        claimed = headers.get(b"content-length", b"0")
+    async def _read_body(
+        self, scope: MutableMapping[str, Any], receive: Receive, share: Share
+    ) -> bytes:
+        """Read the body within its limits."""
+        most = 0 if scope["path"] in LIGHT else self._limits.body
+        claimed = dict(scope["headers"]).get(b"content-length", b"0")
         too_large = f"The body has more than {most:,} bytes. Send fewer rows at a time."
+        if not most:
+            too_large = "Send no body: nothing here takes one."
         if claimed.isdigit() and int(claimed[:20]) > most:
             raise Refused(413, too_large, "body", ("connection", "close"))
         parts, size = [], 0
@@ -130,17 +142,25 @@ class Gate:
                     size += len(parts[-1])
                     if size > most:
                         raise Refused(413, too_large, "body", ("connection", "close"))
+                    share.add(len(parts[-1]))
                     if not message.get("more_body", False):
-                        break
+                        return parts[0] if len(parts) == 1 else b"".join(parts)
         except TimeoutError:
             detail = f"The body did not come in whole within {self._limits.body_seconds:g} seconds."
             raise Refused(408, detail, "slow", ("connection", "close")) from None
-        whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+        except OverBudget as error:
+            again = ("retry-after", "1"), ("connection", "close")
+            raise Refused(503, error.detail, "memory", *again) from None
 
-        async def replay() -> Message:
-            return whole.pop() if whole else await receive()
 
-        return replay
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return what hands on a body that has been read."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return replay
 
 
 async def _answer(send: Send, refused: Refused) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,21 @@ LONGEST_NAME = 200
 """Characters of a class name."""
 
 
-class KnownClass(DataError):
-    """A class that is to be added, but the model has it."""
+LARGEST_RATIO = 10
+"""A new class vector may be so many times as long as the longest of the model: a class with a vector
+that is far longer than all others would win nearly every answer."""
+
+
+class ClassRefused(DataError):
+    """A class that cannot be added as a client describes it."""
+
+
+class ClassConflict(ClassRefused):
+    """A class that is to be added but is there, or is to be removed but must stay."""
+
+
+class UnknownClass(ClassRefused):
+    """A class that is to be removed, but the model does not know it."""
 
 
 @dataclass(frozen=True)
@@ -104,27 +119,86 @@ class Keeper:
         return set(last.seen_classes_.tolist())
 
     def add(self, new: NewClass) -> None:
-        """Make the model know one more class, in its file and in memory; one at a time."""
+        """Make the model know one more class, in its file and in memory; one at a time.
+
+        What is wrong with the class is a ClassRefused; any other error is one of the file.
+        """
+        with self._changing() as model, _refusing():
+            self._enlarge(model, new)
+
+    def remove(self, name: str) -> None:
+        """Remove a class that has no labelled rows, in the file and in memory."""
+        with self._changing() as model, _refusing():
+            table = _table(model)
+            label = next((known for known in table if str(known) == name), None)
+            if label is None:
+                raise UnknownClass("The model knows no such class.")
+            if label in set(model.seen_classes_.tolist()):
+                raise ClassConflict("The class had labelled rows when the model was fitted: it stays.")
+            if model.classes_.tolist() == [label]:
+                raise ClassConflict("It is the only class that the model can answer: it stays.")
+            candidates = model.get_params()["candidates"]
+            if candidates is not None and not isinstance(candidates, str):
+                rest = [c for c in np.asarray(candidates).tolist() if c != label]
+                model.set_params(candidates=rest)
+            model.set_params(semantics=table.restricted_to([c for c in table if c != label]))
+
+    @contextmanager
+    def _changing(self) -> Iterator[Any]:
+        """Give a fresh copy of the model; write it, and answer from it, if the block ends well."""
         with self._writing:
             with changing(self.path) as model:
-                self._enlarge(model, new)
-                classes = model.classes_.tolist()
-                model.predict_proba(np.zeros((1, self.features)))  # before the file changes
+                yield model
+                with _refusing():
+                    classes = model.classes_.tolist()
+                    model.predict_proba(np.zeros((1, self.features)))  # before the file changes
             self._now = model, classes
 
     def _enlarge(self, model: Any, new: NewClass) -> None:
-        _check(new, model, self.path, self._most)
+        shown = Path(self.path.name)  # a client need not know where the file is
+        _check(new, model, self._most)
         if new.vector is not None:
             columns = [str(i) for i in range(len(new.vector))]
             recipe, given = Recipe(attributes=tuple(columns)), _given(new, columns, new.vector)
         elif new.attributes is not None:
-            recipe = recipe_of(model, model_origin(model, self.path), self.path, self._words)
+            recipe = recipe_of(model, model_origin(model, shown), shown, self._words)
             given = _given(new, list(new.attributes), list(new.attributes.values()))
         else:
-            recipe = recipe_of(model, model_origin(model, self.path), self.path, self._words)
+            recipe = recipe_of(model, model_origin(model, shown), shown, self._words)
             descriptions = {str(new.name): new.description} if new.description else {}
             given = Given("the class", [new.name], descriptions=descriptions)  # type: ignore[list-item]
-        add_classes(model, recipe, given, self.path)
+        before = _table(model).vectors
+        add_classes(model, recipe, given, shown)
+        _check_length(_table(model).vectors[-1], before)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Make what is wrong with a class a ClassRefused."""
+    try:
+        yield
+    except ClassRefused:
+        raise
+    except ValueError as error:  # DataError is one
+        raise ClassRefused(str(error)) from None
+
+
+def _table(model: Any) -> ClassTable:
+    ask = getattr(model, "_parameters", None)
+    if ask is None or ask()[0] is None:
+        raise ClassRefused("This model has no class vectors, so its classes cannot be changed.")
+    return ClassTable.of(ask()[0])
+
+
+def _check_length(vector: Array, known: Array) -> None:
+    """Refuse a vector that is far longer than those of the model."""
+    with np.errstate(over="ignore"):
+        length, longest = np.linalg.norm(vector), np.linalg.norm(known, axis=1).max()
+    if longest > 0 and not length <= LARGEST_RATIO * longest:
+        raise ClassRefused(
+            f"The vector of the class has the length {length:.3g}, and those of the model at most "
+            f"{longest:.3g}: it would win nearly every answer. Check its units."
+        )
 
 
 def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
@@ -135,14 +209,8 @@ def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
     return Given("the class", [new.name], columns, values, descriptions)  # type: ignore[list-item]
 
 
-def _check(new: NewClass, model: Any, path: Path, most: int) -> None:
-    name = new.name
-    ask = getattr(model, "_parameters", None)
-    if ask is None or ask()[0] is None:
-        raise DataError(
-            f"{path.name}: this model has no class vectors, so no class can be added to it."
-        )
-    table = ClassTable.of(ask()[0])
+def _check(new: NewClass, model: Any, most: int) -> None:
+    name, table = new.name, _table(model)
     whole = table.classes.dtype.kind in "iu"
     if whole != isinstance(name, int):
         kind = "an integer" if whole else "a text"
@@ -153,7 +221,7 @@ def _check(new: NewClass, model: Any, path: Path, most: int) -> None:
     elif not -(2**63) <= name < 2**63 or name == -1:
         raise DataError(f"The class {name} cannot be: give an integer of 64 bits other than -1.")
     if name in table:
-        raise KnownClass(f"The model knows the class {name!r} already.")
+        raise ClassConflict(f"The model knows the class {name!r} already.")
     if len(table) >= most:
         raise DataError(f"The model has {len(table):,} classes, which is the limit of this service.")
     width = table.vectors.shape[1]

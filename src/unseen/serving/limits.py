@@ -21,9 +21,14 @@ class Limits:
         Texts in a request; more is 422.
     concurrency : int
         Requests that are read or answered at a time; more is 503.
+    connections : int
+        At a time, before anything is read from them. Of more, the one whose request has been awaited
+        for longest is closed; if none is awaited, the newest is refused.
+    memory : int
+        Bytes that the bodies of requests in progress and their answers take in all; more is 503.
     body_seconds : float
-        In which a body must have come in whole; longer is 408. Headers have the same time, after which
-        the connection is closed.
+        In which a body must have come in whole; longer is 408. Headers have the same time, and so has
+        a client to read an answer (more for a large one), after which the connection is closed.
     window : float
         Seconds for which a request waits for others to share a matrix product with.
     batch : int
@@ -37,6 +42,8 @@ class Limits:
     images: int = 32
     texts: int = 256
     concurrency: int = 256
+    connections: int = 512
+    memory: int = 96 * 2**20
     body_seconds: float = 10.0
     window: float = 0.002
     batch: int = 8192

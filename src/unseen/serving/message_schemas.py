@@ -58,6 +58,13 @@ class AddedClass(Shape):
     candidates: int
 
 
+class RemovedClass(Shape):
+    """What is left."""
+
+    name: Name
+    candidates: int
+
+
 class ClassEntry(Shape):
     """One class."""
 

@@ -13,15 +13,16 @@ from unseen.serving.text_reader import LONGEST_TEXT
 Responses = dict[int | str, dict[str, Any]]
 
 _FAULTS = {
-    400: "The client went away.",
+    400: "The client went away, or sent two Host headers.",
     401: "The token is missing or wrong.",
+    404: "The model knows no such class.",
     408: "The body was too slow.",
-    409: "The class is there already.",
+    409: "The class is there already, or cannot be removed.",
     413: "The body is too large.",
     415: "The content type is not one that is taken.",
     421: "The service is not known by that name.",
     422: "The body does not say what it should; ``detail`` says where.",
-    503: "All places are taken, or the model file cannot be used now.",
+    503: "All places or all memory are taken, or the model file cannot be used now.",
 }
 
 

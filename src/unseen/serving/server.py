@@ -1,19 +1,29 @@
-"""Running an application: one socket, a time limit for headers, an orderly end."""
+"""Running an application: one socket, bounded connections, an orderly end."""
 
 from __future__ import annotations
 
-import asyncio
+import logging
+import os
 import signal
 import socket
-from typing import Any
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from unseen.exceptions import DataError
+from unseen.serving.connection_limits import BACKLOG, ConnectionLimits, bounded_protocol
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+logger = logging.getLogger(__name__)
 
 GRACE = 10
 """Seconds that requests in progress have to end in, after the signal to stop."""
+LAST_SECONDS = 2
+"""For closing what is open after that, before the process ends at once."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -29,7 +39,7 @@ def listen(host: str, port: int) -> socket.socket:
             f"{host}:{port}: cannot be used ({reason}). Name another port; 0 takes a free one.",
             options=("port",),
         ) from None
-    opened.listen(1024)
+    opened.listen(BACKLOG)
     return opened
 
 
@@ -48,56 +58,48 @@ def address(opened: socket.socket) -> str:
     return f"http://{name}:{port}"
 
 
-def run(app: Any, opened: socket.socket, header_seconds: float = 10.0, **options: Any) -> None:
-    """Serve until a signal comes; requests in progress are answered first."""
+def run(app: ASGIApp, opened: socket.socket, seconds: float = 10.0, connections: int = 512) -> None:
+    """Serve until a signal comes; requests in progress are answered first.
+
+    Parameters
+    ----------
+    app : ASGI application
+    opened : socket
+    seconds : float
+        In which headers must have come in, or an answer must have been read.
+    connections : int
+        At a time.
+    """
+    limits = ConnectionLimits(connections, seconds)
     config = uvicorn.Config(
         app,
-        http=_protocol(header_seconds),
-        log_level="warning",
+        http=bounded_protocol(limits),
+        backlog=limits.backlog,
+        log_level="error",  # a line for each broken request would fill the disk
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
-        **options,
     )
     # uvicorn hands a signal on when it has ended; by then there is nothing left to interrupt.
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = {kind: signal.signal(kind, lambda *_: None) for kind in kinds}
     try:
-        uvicorn.Server(config).run(sockets=[opened])
+        _Server(config).run(sockets=[opened])
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)
 
 
-def _protocol(header_seconds: float) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol with a limit on how long headers may take, which it lacks."""
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends after its grace even if a thread is still at work."""
 
-    class Impatient(HttpToolsProtocol):
-        _patience: asyncio.TimerHandle | None = None
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            last = threading.Timer(GRACE + LAST_SECONDS, self._end)
+            last.daemon = True
+            last.start()
+        super().handle_exit(sig, frame)
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._wait()
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._wait()
-
-        def on_headers_complete(self) -> None:
-            self._stop_waiting()
-            super().on_headers_complete()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_waiting()
-            super().connection_lost(exc)
-
-        def _wait(self) -> None:
-            self._stop_waiting()
-            self._patience = self.loop.call_later(header_seconds, self.transport.close)
-
-        def _stop_waiting(self) -> None:
-            if self._patience is not None:
-                self._patience.cancel()
-                self._patience = None
-
-    return Impatient
+    def _end(self) -> None:
+        logger.error("ended with work in progress, %d seconds after the signal to stop", GRACE)
+        os._exit(1)  # as safe as a kill, which loses nothing that was confirmed

@@ -1,55 +1,53 @@
-"""The service: ``/predict``, ``/classes``, ``/health`` and ``/metrics``."""
+"""The service: what it does for each route."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse
 from pydantic import TypeAdapter
-from starlette.routing import Route
 
 from unseen.exceptions import DataError, FileBusyError
 from unseen.serving.batching import Answered, Batcher
+from unseen.serving.front_page import PAGE_HEADERS, front_page
 from unseen.serving.gate import Gate
-from unseen.serving.keeper import Keeper, KnownClass, NewClass
+from unseen.serving.keeper import ClassConflict, ClassRefused, Keeper, NewClass, UnknownClass
 from unseen.serving.limits import Limits
-from unseen.serving.message_schemas import (
-    AddedClass,
-    AddRequest,
-    ClassList,
-    Health,
-    Prediction,
-    PredictRequest,
-)
-from unseen.serving.openapi import (
-    body_description,
-    describe_token,
-    fault_responses,
-    rows_description,
-)
+from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget
+from unseen.serving.message_schemas import AddRequest, PredictRequest
 from unseen.serving.prometheus import Metrics
 from unseen.serving.request_bodies import (
+    check_json,
     check_texts,
     content_type,
     decoded_images,
     feature_matrix,
     json_response,
-    read_json,
+    parse_json,
     refuse,
 )
-from unseen.serving.text_reader import TextReader
+from unseen.serving.routes import build_api
+from unseen.serving.side_thread import SideThread
+from unseen.serving.text_reader import LONGEST_TEXT, TextReader
 from unseen.serving.vision import Vision
 from unseen.typing import Array
 from unseen.version import __version__, install_command
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+FEWEST_VALUES = 10_000
+"""A body with so many values is always parsed: it costs little, and what is wrong is said better."""
+BYTES_OF_A_PROBABILITY = 8 + 20
+"""In an array, and as text in the answer."""
 
 
 class Service:
@@ -93,101 +91,54 @@ class Service:
         self.vision, self.reader = vision, reader
         self._predict_body = TypeAdapter(PredictRequest)
         self._add_body = TypeAdapter(AddRequest)
-        self.api = self._routes(token)
+        self.api = build_api(self, token)
+        self._page = front_page(self.api.openapi(), bool(token))
         paths = [route.path for route in self.api.routes if hasattr(route, "path")]
-        self.app = Gate(self.api, self.limits, self.metrics, paths, token, hosts)
-
-    def _routes(self, token: str) -> FastAPI:
-        limits = self.limits
-        most_images = 0 if self.vision is None else limits.images
-        most_texts = 0 if self.reader is None else limits.texts
-        api = FastAPI(
-            title="unseen",
-            version=__version__,
-            description="Recognise classes that nobody has labelled.",
-            docs_url=None,  # its page would load scripts from another machine
-            redoc_url=None,
-            redirect_slashes=False,
-            lifespan=self._lifespan,
-        )
-        add = partial(api.add_api_route, response_class=Response)
-        add(
-            "/predict",
-            self.predict,
-            methods=["POST"],
-            summary="Label rows of features, photographs or texts",
-            responses={200: {"model": Prediction}, **fault_responses(400, 408, 413, 415, 422)},
-            openapi_extra=rows_description(self.keeper.features, limits.rows, most_images, most_texts),
-        )
-        add(
-            "/classes",
-            self.list_classes,
-            methods=["GET"],
-            summary="The classes, and among which of them it answers",
-            responses={200: {"model": ClassList}, **fault_responses()},
-        )
-        add(
-            "/classes",
-            self.add_class,
-            methods=["POST"],
-            status_code=201,
-            summary="Add a class, without training; the model file has it when this returns",
-            responses={201: {"model": AddedClass}, **fault_responses(400, 408, 409, 413, 415, 422)},
-            openapi_extra=body_description({"application/json": AddRequest.model_json_schema()}),
-        )
-        open_to_all: dict[str, Any] = {"security": []} if token else {}
-        add(
-            "/health",
-            self.health,
-            methods=["GET"],
-            summary="Whether it answers",
-            responses={200: {"model": Health}, 421: fault_responses()[421]},
-            openapi_extra=open_to_all,
-        )
-        add(
-            "/metrics",
-            self.show_metrics,
-            methods=["GET"],
-            summary="Numbers for Prometheus",
-            responses={
-                200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-                **{code: fault_responses()[code] for code in (401, 421)},
-            },
-        )
-        # The same function before FastAPI's own route, which stays for the description: /predict needs
-        # none of its dependencies, and they would take a third of the time.
-        api.router.routes.insert(0, Route("/predict", self.predict, methods=["POST"]))
-        api.exception_handler(Exception)(_broken)
-        describe_token(api, token)
-        return api
+        self.budget = MemoryBudget(self.limits.memory)
+        self.app = Gate(self.api, self.limits, self.metrics, self.budget, paths, token, hosts)
 
     @asynccontextmanager
-    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        limits = self.limits
+    async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+        """Start the threads, and end them."""
+        limits, self._aside = self.limits, SideThread()
         self._batcher = Batcher(self.keeper.score, limits.window, limits.batch, self.metrics)
         self._batcher.start()
         yield
         await self._batcher.stop()
-        for worker in (self.vision, self.reader):
+        for worker in (self._aside, self.vision, self.reader):
             if worker is not None:
                 worker.stop()
 
     async def predict(self, request: Request) -> Response:
         """Return a label and the probabilities of all candidates for each row."""
+        body = await request.body()
         if content_type(request).startswith("image/"):
-            X = await self._photo_features([await request.body()])
+            X = await self._photo_features([body])
         else:
-            asked = await read_json(request, self._predict_body)
-            if [asked.features, asked.images, asked.texts].count(None) != 2:
-                refuse("Give one of 'features', 'images' and 'texts'.")
-            if asked.features is not None:
-                X = feature_matrix(asked.features, self.keeper.features, self.limits.rows)
-            elif asked.images is not None:
-                X = await self._photo_features(decoded_images(asked.images))
-            else:
-                X = await self._text_features(asked.texts or [])
+            check_json(request)
+            X = await self._json_features(body)
+        answer_bytes = BYTES_OF_A_PROBABILITY * len(X) * len(self.keeper.classes)
+        try:
+            request.scope[SHARE].add(answer_bytes)
+        except OverBudget as error:
+            self.metrics.refused.add(reason="memory")
+            raise HTTPException(503, error.detail, {"retry-after": "1"}) from None
         answer = await self._batcher(X)
-        return json_response(_prediction(answer))
+        return await self._aside.run(answer_bytes, _prediction, answer)
+
+    async def _json_features(self, body: bytes) -> Array:
+        values = max(2 * self.limits.rows * self.keeper.features, FEWEST_VALUES)
+        if self.reader is not None:
+            values = max(values, self.limits.texts * LONGEST_TEXT)
+        asked = await self._aside.run(len(body), parse_json, body, self._predict_body, values)
+        if [asked.features, asked.images, asked.texts].count(None) != 2:
+            refuse("Give one of 'features', 'images' and 'texts'.")
+        if asked.features is not None:
+            width, most = self.keeper.features, self.limits.rows
+            return await self._aside.run(len(body), feature_matrix, asked.features, width, most)
+        if asked.images is not None:
+            return await self._photo_features(decoded_images(asked.images))
+        return await self._text_features(asked.texts or [])
 
     async def list_classes(self) -> Response:
         """Return every class of the table, and what is known of it."""
@@ -203,27 +154,48 @@ class Service:
 
     async def add_class(self, request: Request) -> Response:
         """Add a class: by its vector, by its attributes, or in words if the model knows words."""
-        asked = await read_json(request, self._add_body)
+        check_json(request)
+        body = await request.body()
+        asked = await self._aside.run(len(body), parse_json, body, self._add_body, len(body))
         ways = [asked.vector, asked.attributes, asked.description]
         if asked.vector is not None and len([w for w in ways if w is not None]) > 1:
             refuse("A class with a 'vector' has neither 'attributes' nor 'description'.")
         new = NewClass(asked.name, asked.vector, asked.attributes, asked.description)
-        try:
-            await asyncio.to_thread(self.keeper.add, new)
-        except KnownClass as error:
-            raise HTTPException(409, str(error)) from None
-        except FileBusyError:
-            raise HTTPException(503, "Another process is writing the model file. Try again.") from None
-        except ValueError as error:  # DataError is one
-            refuse(str(error))
-        except OSError as error:
-            raise HTTPException(503, f"The model file cannot be written: {error.strerror}.") from None
-        self._note_classes()
+        await self._change(self.keeper.add, new)
         logger.info("added the class %r", asked.name)
         among = self.keeper.classes
         return json_response(
             {"name": asked.name, "candidate": asked.name in among, "candidates": len(among)}, 201
         )
+
+    async def remove_class(self, request: Request) -> Response:
+        """Remove a class that has no labelled rows."""
+        name = request.path_params["name"]
+        await self._change(self.keeper.remove, name)
+        logger.info("removed the class %r", name)
+        return json_response({"name": name, "candidates": len(self.keeper.classes)})
+
+    async def _change(self, change: Callable[[T], None], argument: T) -> None:
+        """Change the model and its file; say whose fault it is if that fails, and never where it is."""
+        try:
+            await asyncio.to_thread(change, argument)
+        except ClassConflict as error:
+            raise HTTPException(409, str(error)) from None
+        except UnknownClass as error:
+            raise HTTPException(404, str(error)) from None
+        except ClassRefused as error:
+            refuse(str(error))
+        except FileBusyError:
+            raise HTTPException(503, "Another process is writing the model file. Try again.") from None
+        except (DataError, OSError) as error:
+            logger.error("the model file cannot be changed: %s", error)
+            detail = "The model file cannot be read or written; the log of the service says why."
+            raise HTTPException(503, detail) from None
+        self._note_classes()
+
+    async def describe(self, _: Request) -> Response:
+        """Return a page that says what this is."""
+        return HTMLResponse(self._page, headers=PAGE_HEADERS)
 
     async def health(self) -> Response:
         """Return "ok", and what is served."""
@@ -271,21 +243,16 @@ class Service:
         return await self.reader(texts)
 
 
-def _prediction(answer: Answered) -> dict[str, Any]:
+def _prediction(answer: Answered) -> Response:
     probabilities = answer.probabilities
     wrong = np.flatnonzero(~np.isfinite(probabilities).all(axis=1))
     if len(wrong):
         refuse(f"Row {wrong[0]} has numbers so large that its scores overflow. Check its units.")
     labels = [answer.classes[k] for k in probabilities.argmax(axis=1).tolist()]
-    return {
-        "labels": labels,
-        "probabilities": np.ascontiguousarray(probabilities),
-        "classes": answer.classes,
-    }
-
-
-async def _broken(request: Request, error: Exception) -> Response:
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return json_response(
-        {"detail": "Something went wrong here; the log of the service says what."}, 500
+        {
+            "labels": labels,
+            "probabilities": np.ascontiguousarray(probabilities),
+            "classes": answer.classes,
+        }
     )

@@ -37,10 +37,9 @@ class Vision:
         name: str = "",
         weights: Path | None = None,
     ) -> None:
-        from unseen import features
-        from unseen.labelling.photo_models import backbone_to_load, check_backbone
+        from unseen.labelling.photo_models import check_backbone, model_backbone
 
-        self.backbone = features.backbone(backbone_to_load(path, origin, name), weights)
+        self.backbone = model_backbone(path, origin, name, weights)
         check_backbone(path, origin, self.backbone, columns)
         self._thread = ThreadPoolExecutor(1, "vision")
 

@@ -83,17 +83,3 @@ def _pulled(push: Array, codes: Codes) -> Array:
     """Return a gradient that pushes violators down and the true class up by as much."""
     push[np.arange(len(push)), codes] -= push.sum(axis=1)
     return push
-
-
-def pseudo_label_loss(scores: Array, codes: Codes) -> Array:
-    """Loss of Eq. (16): ‖f(x) − g(x)‖², for the labels f that ``codes`` gives."""
-    rows = np.arange(len(scores))
-    loss: Array = np.einsum("ij,ij->i", scores, scores) - 2 * scores[rows, codes] + 1
-    return loss
-
-
-def trusted_loss(embedding: Array, codes: Codes, weights: Array) -> tuple[float, Array]:
-    """Return the loss of Eq. (16), summed over rows with a weight, and how many each class has."""
-    chosen = weights > 0
-    loss = pseudo_label_loss(embedding, codes)[chosen]
-    return float(loss.sum(dtype=float)), np.bincount(codes[chosen], minlength=embedding.shape[1])

@@ -1,31 +1,27 @@
-"""Second moments of rows, formed only where the whole matrix is needed, and ridges made of them."""
+"""Sums over labelled rows, second moments formed where they are needed, and ridges made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
-from unseen.rows.passes import blocks, class_totals, gram, in_chunks, labelled_sums
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import between_factor, blocks, class_totals, gram, in_chunks, labelled_sums
 from unseen.solvers.cholesky import SINGLE, Solve, solver
-from unseen.solvers.images import Halves
-from unseen.solvers.krylov import TOLERANCE, SlowConvergence, Subspace, System
-from unseen.typing import Array
+from unseen.solvers.images import Halves, Operator
+from unseen.solvers.krylov import TOLERANCE, System
+from unseen.solvers.shared_subspace import LABELLED, SharedSubspace, first_of
+from unseen.typing import Array, Codes
 
 LEAST = SINGLE
 """Columns of the features from which a subspace may pay."""
 
 FEW_COLUMNS = 48
 """It does where there is at most one right-hand side for so many columns."""
-
-MOST = 6
-"""A basis of more than this share of the columns, one in MOST, costs more than a factor."""
-
-LABELLED, POOL, METRIC = 0, 1, 2
-"""The places of operators in a :class:`Shared` space."""
 
 CACHED = 2048
 """Rows that are multiplied twice while they are near."""
@@ -89,9 +85,15 @@ class Moments:
         return None if self.formed else self._X
 
     @property
-    def halves(self) -> Halves:
-        """The product with the rows, then the one with their transpose, where weights enter."""
+    def operator(self) -> Operator:
+        """The product: with the matrix, or with the rows and then, where weights enter, back."""
+        if self.formed:
+            return self.__matmul__
         return Halves(self._X.__matmul__, partial(_back, self._X, self._weights))
+
+    def subspace(self, tol: float = TOLERANCE) -> SharedSubspace:
+        """Return a subspace in which systems with this operator are solved."""
+        return SharedSubspace(self.__matmul__, self.width, self.dtype, tol)
 
     def __matmul__(self, B: Array) -> Array:
         """Return the product with B (p, b): one pass over the rows where the matrix is not there."""
@@ -153,6 +155,58 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Sums:
+    """All that a ridge needs of labelled rows."""
+
+    second: Moments
+    """XᵀX, formed only where it is needed."""
+    labels: Array
+    """XᵀY, of shape (p, K)."""
+    counts: Array
+    """Rows (or weight) a class, of shape (K,)."""
+    width: int
+    """Columns of the features, which are more than p when few rows are written in their span."""
+
+    @classmethod
+    def of(cls, rows: Rows, classes: int, width: int | None = None) -> Sums:
+        """Take the sums in one pass over the rows."""
+        X, codes, weights = rows
+        return cls(*moments_of(X, codes, classes, weights), X.shape[1] if width is None else width)
+
+    def without(self, moments: Array, kept: Codes) -> Sums:
+        """Take XᵀX of held-out classes away; keep the columns of the other classes."""
+        return replace(
+            self,
+            second=Moments.given(self.moments - moments),
+            labels=self.labels[:, kept],
+            counts=self.counts[kept],
+        )
+
+    def metric(self, shrinkage: float | None) -> Metric | None:
+        """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
+
+        ``None`` means the identity: the plain ridge of the paper.
+        """
+        if shrinkage is None:
+            return None
+        factor = between_factor(self.labels, self.counts)
+        mean = (self.second.trace - float(np.square(factor).sum())) / len(factor)
+        if not mean > 0:
+            return None
+        return Metric(self.second, factor, (1.0 - shrinkage) / mean, shrinkage)
+
+    @property
+    def moments(self) -> Array:
+        """XᵀX, of shape (p, p)."""
+        return self.second.dense
+
+    @property
+    def scale(self) -> float:
+        """The mean diagonal of XᵀX: the unit in which C is searched."""
+        return max(self.second.trace / self.width, np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
 class Ridge:
     """G = 2XᵀX + C·M, with the identity for M where no metric is given."""
 
@@ -173,7 +227,7 @@ class Ridge:
         return G
 
     def coefficients(self, place: int) -> Array:
-        """Return the factors of the operators of a :class:`Shared` space; G's own is at ``place``."""
+        """Return the factors of the operators of a shared subspace; G's own is at ``place``."""
         kappa = np.array([0.0, 0.0, 0.0, self.C])
         if self.metric is not None:
             share, rest = self.metric.share, self.metric.rest
@@ -182,68 +236,12 @@ class Ridge:
         return kappa
 
 
-class Shared:
-    """One subspace for all systems of a fit: labelled rows, then a pool, then a metric.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the labelled rows.
-    tol : float
-        Of its solutions.
-    """
-
-    def __init__(self, moments: Moments, tol: float = TOLERANCE) -> None:
-        self._space = Subspace(
-            [moments.__matmul__, None, None], moments.width, moments.width // MOST, moments.dtype
-        )
-        self._tol = tol
-        self._pool: Array | None = None
-
-    def with_metric(self, metric: Metric | None) -> None:
-        """Measure weights by this metric, over the same rows, from now on."""
-        if metric is not None:
-            self._space.replace(METRIC, metric.spread)
-
-    def with_pool(self, pool: Moments, near: Array) -> None:
-        """Take these moments for the pool's; look for solutions near this one, (p, k).
-
-        Where the rows are those of the last pool, with other weights, what they made of it is used.
-        """
-        if pool.rows is not None and pool.rows is self._pool:
-            self._space.renew(POOL, pool.halves, near)
-        else:
-            self._space.replace(POOL, pool.__matmul__ if pool.formed else pool.halves)
-            self._space.restart(near)
-        self._pool = pool.rows
-
-    def without_pool(self) -> None:
-        """Let the rows of the pool go."""
-        self._space.replace(POOL, None)
-        self._pool = None
-
-    def system(self, system: System, tol: float | None = None) -> Solve:
-        """Return the map R → Z of :meth:`Subspace.solve`, to another tolerance if one is given.
-
-        A correction that is small against the largest solution need not be known to its last digit.
-        """
-        largest = 0.0
-
-        def solve(R: Array) -> Array:
-            nonlocal largest
-            Z, length = self._space.solve(R, system, tol or self._tol, largest)
-            largest = max(largest, length)
-            return Z.astype(float)
-
-        return solve
-
-
 def pays(moments: Moments, columns: int) -> bool:
     """Tell whether so few right-hand sides are better solved in a subspace than by a factor."""
     return moments.width >= LEAST and columns * FEW_COLUMNS <= moments.width
 
 
-def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
+def ridge_solver(G: Ridge, columns: int, space: SharedSubspace | None = None) -> Solve:
     """Return the map R → G⁻¹R for right-hand sides of about so many columns.
 
     In a subspace where that pays and converges, by a factor of G where not.
@@ -251,8 +249,9 @@ def ridge_solver(G: Ridge, columns: int, space: Shared | None = None) -> Solve:
     if space is None:
         if not pays(G.moments, columns):
             return solver(G.dense)
-        space = Shared(G.moments)
-        space.with_metric(G.metric)
+        space = G.moments.subspace()
+        if G.metric is not None:
+            space.with_metric(G.metric.spread)
     return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
@@ -267,20 +266,5 @@ def metric_solver(metric: Metric, columns: int) -> Solve:
 
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:
     """Return (2XᵀX + C·I)⁻¹R for every C, all from one subspace where that pays."""
-    space = Shared(moments, tol=tol) if pays(moments, R.shape[1]) else None
+    space = moments.subspace(tol) if pays(moments, R.shape[1]) else None
     return [ridge_solver(Ridge(moments, C), R.shape[1], space)(R) for C in values]
-
-
-def first_of(quick: Solve, make_safe: Callable[[], Solve]) -> Solve:
-    """Return ``quick`` until it converges too slowly, and from then on the safe solver."""
-    safe: list[Solve] = []
-
-    def solve(R: Array) -> Array:
-        if not safe:
-            try:
-                return quick(R)
-            except SlowConvergence:
-                safe.append(make_safe())
-        return safe[0](R)
-
-    return solve

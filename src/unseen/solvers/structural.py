@@ -32,7 +32,8 @@ from unseen.rows.passes import blocks, class_sums, class_weights, error_sums, in
 from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver, solver
 from unseen.solvers.krylov import System
 from unseen.solvers.losses import adaptive_structural_cost
-from unseen.solvers.moments import LABELLED, POOL, Ridge, Shared, first_of, ridge_solver
+from unseen.solvers.moments import Ridge, ridge_solver
+from unseen.solvers.shared_subspace import LABELLED, POOL, SharedSubspace, first_of
 from unseen.typing import Array, Codes
 
 FEW = 512
@@ -89,19 +90,7 @@ def _costs(
     return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
 
 
-def semantic_ridge(A: Array, mu: float) -> Array:
-    """Return AAᵀ + μI, or with μ = 0 a positive definite stand-in for AAᵀ.
-
-    With μ = 0 and AAᵀ singular, V is determined on span(A) only; the tiny ridge selects the
-    solution of minimum norm there, to rounding.
-    """
-    H: Array = A @ A.T
-    floor = np.finfo(float).eps * len(H) * max(float(np.trace(H)), np.finfo(float).tiny)
-    H[np.diag_indices_from(H)] += max(mu, floor)
-    return H
-
-
-def one_domain(G: Ridge, H: Array, space: Shared | None = None) -> Solve:
+def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
     """Return the map R → V with G V H = R."""
     left, right = ridge_solver(G, len(H), space), solver(H)
     return lambda R: right(left(R).T).T
@@ -112,7 +101,7 @@ def two_domains(
     H: Array,
     G2: Ridge,
     H2: Array,
-    space: Shared | None = None,
+    space: SharedSubspace | None = None,
     near: Array | None = None,
     rough: float | None = None,
     tol: float = 1e-5,
@@ -138,7 +127,7 @@ def two_domains(
 
     if space is None or near is None:
         return whole()
-    space.with_pool(G2.moments, near)
+    space.with_pool(G2.moments.operator, G2.moments.rows, near)
     system = System(G.coefficients(LABELLED), G2.coefficients(POOL), d)
     return first_of(apart(space.system(system, rough)), whole)
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from unseen.solvers.sums import Sums
+from unseen.solvers.moments import Sums
 from unseen.typing import Array
 
 CLOSE = 1e-9

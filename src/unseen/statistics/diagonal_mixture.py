@@ -18,13 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from unseen.rows.kernels import scaled
-from unseen.rows.passes import blocks
+from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.statistics.neighbours import nearest
 from unseen.typing import Array, Codes
-
-BLOCK_NUMBERS = 2_000_000
-"""Numbers of a block of scores."""
 
 LEAST_VARIANCE = 1e-8
 """Of a feature of rows at unit length."""
@@ -99,7 +96,7 @@ class MixturePool:
 
     def blocks(self) -> Iterator[slice]:
         """Cut the rows so that a block of scores stays small."""
-        return blocks(len(self.X), max(64, BLOCK_NUMBERS // len(self.T)))
+        return score_blocks(len(self.X), len(self.T))
 
     def first(self, rows: slice) -> Array:
         """Return τ·cos."""

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from unseen.rows import kernels
 from unseen.rows.kernels import Scaling
-from unseen.rows.labelled import Rows, content_keys
-from unseen.rows.passes import blocks, constant
+from unseen.rows.labelled import Rows, content_keys, sampled
+from unseen.rows.passes import blocks
 from unseen.solvers.cholesky import lower_factor, lower_inverse
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
 from unseen.statistics.evaluation import (
@@ -164,7 +163,7 @@ def review_pool(
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
     scaling = usual_scaling(rows.X)
-    few = Rows(pool, constant(pool, 0)).thinned(SKETCH_ROWS).X
+    few = sampled(pool, SKETCH_ROWS)
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
     basis = None
     if min(some.X.shape) > SKETCH_COLUMNS:
@@ -183,7 +182,7 @@ def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
         return np.asarray(scaled_rows(X, scaling))
     out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
     for part in blocks(len(X)):
-        out[part] = kernels.scaled(X[part], scaling) @ basis
+        out[part] = scaled_rows(X[part], scaling) @ basis
     return out
 
 
@@ -237,7 +236,7 @@ def _rehearsal(
     place[held] = np.arange(len(held))
     own = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[own], place[sample.codes[own]]
-    X = kernels.scaled(X, model.space.scaling)
+    X = scaled_rows(X, model.space.scaling)
     answers, first, gains, rehearsed = None, 0.0, [], []
     for kind, chosen in enumerate(_pools(X, codes, len(held))):
         pool = Pool(X[chosen], model.space)

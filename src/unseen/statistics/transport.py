@@ -135,10 +135,21 @@ def estimate_prior(log_p: Any, smoothing: float = 0.2, max_iter: int = 30) -> Ar
     share of rows, so that none vanishes.
     """
     rows, classes = log_p.shape
-    P = kept(mapped(kernels.exponentials, log_p))
+    P = kept(mapped(_exponentials, log_p))
     prior = np.full(classes, 1 / classes)
     for _ in range(max_iter):
-        (expected,) = summed(kernels.expected_counts, P, given=(prior,), size=16 * BLOCK_ROWS)
+        (expected,) = summed(_expected_counts, P, given=(prior,), size=16 * BLOCK_ROWS)
         counts = expected + smoothing * rows / classes
         prior = counts / counts.sum()
     return prior
+
+
+def _exponentials(scores: Array) -> Array:
+    """Return exp(scores) in double precision."""
+    return np.asarray(np.exp(scores.astype(float)))
+
+
+def _expected_counts(P: Array, prior: Array) -> tuple[Array]:
+    """Return the class totals of the soft labels Q ∝ P·prior."""
+    joint = P * prior
+    return ((joint / joint.sum(axis=1, keepdims=True)).sum(axis=0),)

@@ -115,7 +115,7 @@ class Space:
         center = self.center.astype(X.dtype)
         matrix = None if self.matrix is None else self.matrix.astype(X.dtype)
         for rows in blocks(len(X), SCALED_ROWS):
-            block = kernels.scaled(X[rows], self.scaling) - center
+            block = scaled_rows(X[rows], self.scaling) - center
             out[rows] = block if matrix is None else block @ matrix
         return out
 
@@ -148,6 +148,14 @@ class Space:
         ones = np.ones(len(self.center))
         affine = Affine(self.center, ones if self.matrix is None else self.matrix)
         return *scaling_steps(self.scaling), affine
+
+
+def space_scores(space: Space, X: Array, points: Array, offsets: Array) -> Array:
+    """Return the scores z·μ − ½‖μ‖² + offset of rows that are not in the space yet, block by block."""
+    out = np.empty((len(X), len(points)), dtype=X.dtype)
+    for rows in blocks(len(X), SCALED_ROWS):
+        out[rows] = prototype_scores(space(X[rows]), points) + offsets
+    return out
 
 
 def prototype_scores(Z: Array, prototypes: Array) -> Array:

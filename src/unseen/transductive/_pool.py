@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unseen.base import ZeroShotClassifier, bare
-from unseen.guards import WholeFit
-from unseen.inputs import UNLABELLED, has_label, labelled_rows
+from unseen.inputs import UNLABELLED, has_label, labelled_rows, whole_fit
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
@@ -82,7 +81,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,
@@ -107,7 +106,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
-        with WholeFit(self):
+        with whole_fit(self):
             read, codes, weights = self._read(X, y, sample_weight)
             self._fit_read(read, codes, weights, None, known, observer)
             self._rehearse(labelled_rows(read, codes, weights), unlabelled_rows(read, codes))
@@ -196,7 +195,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
-        rounds = kernels.zero_as_never(first_round)
+        rounds = mapped(kernels.zero_as_never, first_round)
         if len(split.pool):
             codes = self._pool_codes(split)
             if known is not None:

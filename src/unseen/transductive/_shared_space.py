@@ -5,31 +5,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.guards import WholeFit
-from unseen.inputs import read_rows
-from unseen.rows.passes import blocks
+from unseen.inputs import read_rows, whole_fit
+from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import largest
 from unseen.statistics.shared_model import cosines
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
 from unseen.transductive.rounds import Observer, Round, show_round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Mask
 
 SENTENCE_SCALE = 20.0
 """τ for sentence encoders; CLIP's is 100."""
 
 CLIP_SCALE = 100.0
 """τ of CLIP, its ``logit_scale``."""
-
-BLOCK_NUMBERS = 2_000_000
-"""Numbers of a block of scores."""
 
 TRUSTED = 0.5
 """A row counts as trusted when it is likelier to belong to its class than to all others."""
@@ -43,6 +38,12 @@ class SharedRound(Round):
 
     moved: float = float("nan")
     """The share of label mass that changed its class."""
+
+    @classmethod
+    def of(cls, number: int, codes: Codes, before: Codes, trusted: Mask, moved: float) -> SharedRound:
+        """Note a round: the pool's labels after it and before it, and which rows it trusts."""
+        covered, changed = len(np.unique(codes[trusted])), float((codes != before).mean())
+        return cls(number, TRUSTED, int(trusted.sum()), covered, float("nan"), changed, moved)
 
 
 class SharedSpaceClassifier(TransductiveClassifier):
@@ -59,13 +60,10 @@ class SharedSpaceClassifier(TransductiveClassifier):
     """
 
     needs_labelled_rows: ClassVar[bool] = False
-    _whole: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are integers >= 0."""
-    _not_negative: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
 
     start_: Array
     _width: int
+    _fitted_keys: list[bytes]
 
     def __init__(
         self,
@@ -98,7 +96,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        with WholeFit(self):
+        with whole_fit(self):
             if self.semantics is None:
                 raise ValueError(
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
@@ -128,7 +126,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
     def _start_codes(self, split: Split) -> Codes:
         """Return the place of the nearest candidate by cosine for each row of the pool."""
         best = np.empty(len(split.pool), dtype=np.intp)
-        for rows in blocks(len(best), max(64, BLOCK_NUMBERS // len(split.vectors))):
+        for rows in score_blocks(len(best), len(split.vectors)):
             best[rows] = self._first_scores(split.pool[rows], split.vectors).argmax(axis=1)
         return best
 
@@ -141,14 +139,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
 
     def _check_parameters(self) -> None:
         self._scale()
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._not_negative:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")
+        super()._check_parameters()
 
     def _first_scores(self, X: Array, vectors: Array) -> Array:
         """Return τ·cos, (N, L)."""
@@ -158,6 +149,12 @@ class SharedSpaceClassifier(TransductiveClassifier):
         """Check rows that a fitted estimator is asked about."""
         check_is_fitted(self)
         return np.asarray(read_rows(self, X))
+
+    def _fitted_places(self, vectors: Array) -> Codes:
+        """Return the place of each class among the candidates of ``fit``, -1 for another one."""
+        fitted = Places(self._fitted_keys)
+        places = [fitted.take(key) for key in class_keys(vectors)]
+        return np.array([-1 if place is None else place for place in places], dtype=np.intp)
 
     def _semantic_width(self) -> int:
         return self._width
@@ -201,20 +198,10 @@ class SoftLabelClassifier(SharedSpaceClassifier):
             if before is not None:
                 trusted = confidence >= TRUSTED
                 first_round[trusted & (first_round == 0)] = number
-                changed = float((codes != self._codes).mean())
                 moved = float(abs(labels - before).sum()) / 2 / len(codes)
-                covered, nothing = len(np.unique(codes[trusted])), float("nan")
-                self.history_.append(
-                    SharedRound(number, TRUSTED, int(trusted.sum()), covered, nothing, changed, moved)
-                )
+                self.history_.append(SharedRound.of(number, codes, self._codes, trusted, moved))
             before, self._codes, self.confidence_ = labels, codes, confidence
         return first_round
 
     def _pool_codes(self, split: Split) -> Codes:
         return self._codes
-
-    def _fitted_places(self, vectors: Array) -> Codes:
-        """Return the place of each class among the candidates of ``fit``, -1 for another one."""
-        fitted = Places(self._fitted_keys)
-        places = [fitted.take(key) for key in class_keys(vectors)]
-        return np.array([-1 if place is None else place for place in places], dtype=np.intp)

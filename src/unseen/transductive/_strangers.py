@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.guards import WholeFit
-from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows
+from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows, whole_fit
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
@@ -38,7 +37,7 @@ class StrangerAnswers:
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,
@@ -54,7 +53,7 @@ class StrangerAnswers:
             plain(X, y, sample_weight, known=known, observer=observer)
             self.strangers_ = None
             return self
-        with WholeFit(self):
+        with whole_fit(self):
             self._fit_apart(
                 lambda *given: plain(*given[:3], known=given[3], observer=observer),
                 *(X, y, sample_weight, known),

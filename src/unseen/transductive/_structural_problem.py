@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.inductive._bilinear_folds import Choice
-from unseen.inductive.bilinear import semantic_coordinates
+from unseen.inductive.bilinear import Choice, semantic_coordinates, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks
 from unseen.solvers.cholesky import Solve
@@ -16,7 +15,6 @@ from unseen.solvers.moments import (
     Metric,
     Moments,
     Ridge,
-    Shared,
     metric_solver,
     moments_of,
     pays,
@@ -26,7 +24,6 @@ from unseen.solvers.structural import (
     StructuralSolution,
     frank_wolfe,
     one_domain,
-    semantic_ridge,
     two_domains,
 )
 from unseen.typing import Array
@@ -77,15 +74,15 @@ class StructuralProblem:
         self._near: Array | None = None
         second = choice.sums.second
         many = len(rows.X) >= second.width and pays(second, len(joint))
-        self._space = Shared(second, tol=ROUND_ERROR) if many else None
+        self._space = second.subspace(ROUND_ERROR) if many else None
         if many and rounds:  # so many products will follow that the matrix is worth forming
             second.form()
 
     def measure(self, C: float, metric: Metric | None) -> None:
         """Take another C from now on, and measure weights by a metric instead of the identity."""
         self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
-        if self._space is not None:
-            self._space.with_metric(metric)
+        if self._space is not None and metric is not None:
+            self._space.with_metric(metric.spread)
 
     @property
     def total(self) -> float:

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 
 from unseen.citation import Citation
 from unseen.rows.kernels import Scaling, scaled
+from unseen.rows.labelled import best_of_each_class
 from unseen.rows.passes import class_sums
-from unseen.rows.top_share import best_of_each_class
 from unseen.statistics.graph import neighbour_graph
 from unseen.statistics.visual_space import SeenStatistics, Space
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
@@ -97,7 +97,7 @@ class BiDiLEL(PointClassifier):
     stress_: float
     takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
-    _positive: ClassVar[tuple[str, ...]] = ("alpha",)
+    _not_negative: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ class SemiSupervisedClustering(PointClassifier):
     )
 
     takes_known: ClassVar[bool] = True
-    _positive: ClassVar[tuple[str, ...]] = ("pool_weight", "ridge")
+    _not_negative: ClassVar[tuple[str, ...]] = ("pool_weight", "ridge")
 
     def __init__(
         self,

@@ -11,13 +11,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
 from unseen.citation import Citation
-from unseen.rows.passes import blocks
+from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
 from unseen.typing import Array, Codes
-
-BLOCK_NUMBERS = 2_000_000
-"""Numbers of a block of probabilities."""
 
 LEAST_PROBABILITY = 1e-15
 
@@ -152,7 +149,7 @@ class EMDirichlet(SoftLabelClassifier):
         """Label all rows; return labels, their mass, uᵀ log z, and Σ z over the rows of a cluster."""
         L = len(log_shares)
         mass, sums, profile, parts = np.zeros(L), np.zeros((L, L)), np.zeros((L, L)), []
-        for rows in blocks(len(pool), max(64, BLOCK_NUMBERS // L)):
+        for rows in score_blocks(len(pool), L):
             log_z = self._log_features(pool[rows])
             A = log_z if alpha is None else _log_densities(log_z, alpha) + log_shares
             U, best = np.exp(A - A.max(axis=1, keepdims=True)), A.argmax(axis=1)
@@ -179,7 +176,7 @@ class EMDirichlet(SoftLabelClassifier):
             return self._first_scores(X, vectors)
         out = np.empty((len(X), len(vectors)), dtype=X.dtype)
         cluster = self._cluster_of[places]
-        for rows in blocks(len(X), max(64, BLOCK_NUMBERS // len(self._vectors))):
+        for rows in score_blocks(len(X), len(self._vectors)):
             A = _log_densities(self._log_features(X[rows]), self._alpha) + self._log_shares
             out[rows] = A[:, cluster]
         return out

@@ -119,13 +119,21 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self.normalise = normalise
         self.random_state = random_state
 
+    def _normalise_by_hand(self) -> bool | None:
+        value = self.normalise
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        self._refuse("normalise", "'auto', True or False")
+
     @classmethod
     def search_space(cls) -> dict[str, tuple[Any, ...]]:
         """Return a small grid for class-wise folds."""
         return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
-        by_hand = self._switch("normalise")
+        by_hand = self._normalise_by_hand()
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seen, vectors, (labelled, codes, own), pool = split.seen, split.vectors, split.rows, split.pool
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype

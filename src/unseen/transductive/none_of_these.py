@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from unseen.guards import WholeFit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
+from unseen.inputs import whole_fit
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.rounds import Observer
@@ -77,7 +77,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         known: Mapping[int, Any] | None = None,
@@ -87,7 +87,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
 
         Parameters are those of the ``fit`` of a transductive estimator.
         """
-        with WholeFit(self):
+        with whole_fit(self):
             read, codes, _ = self._read(X, y, sample_weight)
             labels = np.full(len(codes), None, dtype=object)
             labels[codes >= 0] = self.seen_classes_[codes[codes >= 0]]

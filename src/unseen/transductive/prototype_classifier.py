@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.rows.kernels import Scaling
-from unseen.rows.passes import blocks
 from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
-from unseen.statistics.visual_space import SCALED_ROWS, Space, prototype_scores, usual_scaling
+from unseen.statistics.visual_space import Space, space_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 
 class PrototypeClassifier(TransductiveClassifier):
@@ -31,9 +31,6 @@ class PrototypeClassifier(TransductiveClassifier):
     """The prototypes of the candidates of ``fit``, (L, d)."""
 
     _whole: ClassVar[tuple[str, ...]] = ("rounds",)
-    """Parameters that are integers >= 0."""
-    _positive: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
 
     def _keep_classes(self, seen: Array, vectors: Array, seen_points: Array) -> None:
         """Note which class has which prototype."""
@@ -62,10 +59,7 @@ class PrototypeClassifier(TransductiveClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         points, offsets = (part.astype(X.dtype) for part in self._points_of(vectors))
-        out = np.empty((len(X), len(points)), dtype=X.dtype)
-        for rows in blocks(len(X), SCALED_ROWS):
-            out[rows] = prototype_scores(self._space(X[rows]), points) + offsets
-        return out
+        return space_scores(self._space, X, points, offsets)
 
     def _scorer(self, vectors: Array) -> Scorer:
         points, offsets = self._points_of(vectors)
@@ -83,14 +77,7 @@ class PrototypeClassifier(TransductiveClassifier):
         return self._width
 
     def _check_parameters(self) -> None:
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._positive:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")
+        super()._check_parameters()
         value = getattr(self, "shrinkage", None)
         if not (value is None or (isinstance(value, str) and value == "auto")) and not (
             isinstance(value, Real) and 0 <= float(value) <= 1
@@ -123,3 +110,18 @@ class Places:
 def class_keys(vectors: Array) -> list[bytes]:
     """Return a key for each class vector; equal vectors have equal keys."""
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
+
+
+def read_shares(prior: Mapping[Label, float], candidates: Array) -> Array:
+    """Return the class shares that a mapping gives to the candidates; none is zero."""
+    missing = [str(label) for label in candidates.tolist() if label not in prior]
+    if missing:
+        raise ValueError(
+            f"The 'class_prior' parameter has no share for {len(missing)} candidate(s): "
+            f"{', '.join(missing[:5])}. Give a share to every candidate."
+        )
+    shares = np.array([float(prior[label]) for label in candidates.tolist()])
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise ValueError("The 'class_prior' parameter must give shares >= 0, not all zero.")
+    shares = np.maximum(shares / shares.sum(), 1e-6)
+    return np.asarray(shares / shares.sum())

@@ -82,7 +82,7 @@ class RKT(PointClassifier):
 
     relations_: Array
     takes_known: ClassVar[bool] = True
-    _positive: ClassVar[tuple[str, ...]] = ("penalty", "virtual")
+    _not_negative: ClassVar[tuple[str, ...]] = ("penalty", "virtual")
 
     def __init__(
         self,

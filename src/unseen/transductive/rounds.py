@@ -12,7 +12,6 @@ import numpy as np
 from unseen.rows import kernels
 from unseen.rows.known import Known
 from unseen.rows.passes import argmax, constant, kept, log_probabilities, mapped, spread, summed
-from unseen.solvers.losses import trusted_loss
 from unseen.statistics.adaptation import TRUSTED, Step
 from unseen.transductive.selection import Selection, SelectionStrategy
 from unseen.typing import Array
@@ -123,7 +122,9 @@ class SelfPacedRounds:
             if self._known is not None:
                 selection = selection.with_known(self._known)
             before = kept(argmax(clamped[0]))
-            lost, counts = summed(trusted_loss, self.scores[0], selection.codes, selection.weights)
+            lost, counts = summed(
+                kernels.trusted_loss, self.scores[0], selection.codes, selection.weights
+            )
             selected, loss = int(counts.sum()), float("nan")
             if selected:
                 loss = float(lost) / selected

@@ -19,13 +19,11 @@ import numpy.typing as npt
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
 from unseen.rows.known import Known
-from unseen.rows.labelled import Rows
+from unseen.rows.labelled import Rows, best_of_each_class
 from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
-from unseen.rows.top_share import best_of_each_class
-from unseen.solvers.losses import pseudo_label_loss
 from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
-from unseen.typing import Array
+from unseen.typing import Array, Codes
 
 if TYPE_CHECKING:
     from unseen.transductive._pool import Split
@@ -96,9 +94,9 @@ class ThresholdSelection:
     def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
         """Take the rows with ‖f(x) − g(x)‖² < share·δ, and all of them when share is 1."""
         codes = kept(argmax(embedding))
-        loss = kept(mapped(pseudo_label_loss, embedding, codes))
+        loss = kept(mapped(kernels.pseudo_label_loss, embedding, codes))
         theta = share * largest(loss)
-        return Selection(codes, kept(mapped(kernels.below, loss, given=(theta, share >= 1))), theta)
+        return Selection(codes, kept(mapped(_below, loss, given=(theta, share >= 1))), theta)
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,7 @@ class AgreementSelection:
                 f"candidates. Got {partner.shape} instead."
             )
         found = self.strategy.select(embedding, log_p, share)
-        weights = mapped(kernels.where_equal, found.codes, argmax(partner), found.weights)
+        weights = mapped(_where_equal, found.codes, argmax(partner), found.weights)
         return Selection(found.codes, kept(weights), found.threshold)
 
 
@@ -249,3 +247,13 @@ def reviewed_strategy(
     for alarm in review.alarms.values():
         warnings.warn(f"{owner}: {alarm}", AdaptationWarning, stacklevel=5)
     return BalancedSelection(prior=review.shares), review
+
+
+def _where_equal(codes: Codes, others: Codes, weights: Array) -> Array:
+    """Return the weights of the rows on which two labels agree, zero for the others."""
+    return np.where(codes == others, weights, 0.0)
+
+
+def _below(values: Array, limit: float, everything: bool) -> Array:
+    """Return 1 for values below a limit, or for all of them, and 0 for the others."""
+    return ((values < limit) | everything).astype(float)

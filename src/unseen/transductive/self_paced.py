@@ -21,7 +21,7 @@ from unseen.rows.passes import (
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds
 from unseen.transductive.selection import reviewed_strategy
-from unseen.typing import Array
+from unseen.typing import Array, Codes
 
 
 class SelfPaced(WrappingClassifier, TransductiveClassifier):
@@ -136,7 +136,12 @@ def _with_rows(rows: Rows, more: Rows) -> Rows:
     """Return labelled rows and then others, all with weights."""
     dtype = rows.X.dtype
     first, second = (
-        part._replace(weights=mapped(kernels.weights_or_ones, part.codes, part.weights, given=(dtype,)))
+        part._replace(weights=mapped(_weights_or_ones, part.codes, part.weights, given=(dtype,)))
         for part in (rows, more)
     )
     return Rows(*(joined(a, b) for a, b in zip(first, second, strict=True)))
+
+
+def _weights_or_ones(codes: Codes, weights: Array | None, dtype: Any) -> Array:
+    """Return the weights, or one for each row."""
+    return np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)

@@ -11,7 +11,6 @@ import numpy as np
 
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
-from unseen.inputs import read_shares
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, kept, mapped, spread, summed
@@ -32,7 +31,7 @@ from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
 from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
-from unseen.transductive.prototype_classifier import PrototypeClassifier
+from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
 from unseen.transductive.rounds import PrototypeRound, show_round
 from unseen.typing import Array
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.citation import Citation
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.bilinear import BilinearClassifier, semantic_ridge
 from unseen.rows.passes import (
     class_sums,
     spread,
 )
 from unseen.solvers.moments import Moments, Ridge
-from unseen.solvers.structural import one_domain, semantic_ridge, two_domains
+from unseen.solvers.structural import one_domain, two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import reviewed_strategy

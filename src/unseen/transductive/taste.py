@@ -11,8 +11,8 @@ from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
+from unseen.solvers.moments import Sums
 from unseen.solvers.structural import StructuralSolution
-from unseen.solvers.sums import Sums
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool

@@ -98,7 +98,7 @@ class TMVHLP(PointClassifier):
     correlations_: Array
     takes_known: ClassVar[bool] = True
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "neighbours")
-    _positive: ClassVar[tuple[str, ...]] = ("power",)
+    _not_negative: ClassVar[tuple[str, ...]] = ("power",)
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class UDA(PointClassifier):
         table_name="Kodirov et al.",
     )
 
-    _positive: ClassVar[tuple[str, ...]] = ("dictionary_tie", "code_tie", "penalty")
+    _not_negative: ClassVar[tuple[str, ...]] = ("dictionary_tie", "code_tie", "penalty")
 
     def __init__(
         self,

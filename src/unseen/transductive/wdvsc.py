@@ -84,7 +84,7 @@ class WDVSc(PointClassifier):
         2019,
     )
 
-    _positive: ClassVar[tuple[str, ...]] = ("weight", "ridge", "epsilon")
+    _not_negative: ClassVar[tuple[str, ...]] = ("weight", "ridge", "epsilon")
 
     def __init__(
         self,

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from unseen.guards import WholeFit
-from unseen.inputs import labelled_rows, read_labels
+from unseen.inputs import labelled_rows, read_labels, whole_fit
 from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
 from unseen.statistics.visual_space import Whitening
 from unseen.typing import Array
@@ -68,7 +67,7 @@ class WithinClassWhitening(
         X : array of shape (N, p)
         y : array of N labels
         """
-        with WholeFit(self):
+        with whole_fit(self):
             alpha = self._alpha()
             X = validate_data(self, X, dtype=[np.float64, np.float32])
             if y is None:

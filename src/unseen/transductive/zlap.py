@@ -10,14 +10,11 @@ from scipy import sparse
 
 from unseen.citation import Citation
 from unseen.rows.kernels import scaled
-from unseen.rows.passes import blocks
+from unseen.rows.passes import SCORE_BLOCK_NUMBERS, blocks, score_blocks
 from unseen.statistics.entropy import KEPT_CLASSES
 from unseen.statistics.neighbours import nearest
 from unseen.transductive._shared_space import SharedSpaceClassifier, SoftLabelClassifier
 from unseen.typing import Array, Codes
-
-BLOCK_NUMBERS = 2_000_000
-"""Numbers of a block of scores."""
 
 SMALLEST_STEP = 1e-8
 """The propagation ends when a step adds no more than this to any score."""
@@ -141,7 +138,7 @@ class ZLaP(SoftLabelClassifier):
         """Return the edges of rows to their nearest texts, the nearest first, (N, L)."""
         count = min(int(self.neighbours), len(T))
         places, values = np.empty((len(X), count), dtype=np.intp), np.empty((len(X), count), X.dtype)
-        for rows in blocks(len(X), max(64, BLOCK_NUMBERS // len(T))):
+        for rows in score_blocks(len(X), len(T)):
             C = X[rows] @ T.T
             top = np.argpartition(C, -count, axis=1)[:, -count:]
             order = np.argsort(-np.take_along_axis(C, top, axis=1), axis=1, kind="stable")
@@ -156,7 +153,7 @@ class ZLaP(SoftLabelClassifier):
         nodes, count = W.shape[0], min(KEPT_CLASSES, classes)
         places, values = np.empty((nodes, 0), dtype=np.int32), np.empty((nodes, 0), dtype=W.dtype)
         step = W * W.dtype.type(self.propagation)
-        for part in blocks(classes, max(count, BLOCK_NUMBERS // nodes)):
+        for part in blocks(classes, max(count, SCORE_BLOCK_NUMBERS // nodes)):
             width = part.stop - part.start
             term = np.zeros((nodes, width), dtype=W.dtype)
             term[part] = np.eye(width)
@@ -191,7 +188,7 @@ class ZLaP(SoftLabelClassifier):
         table = sparse.csr_matrix((strength, (np.arange(len(nodes)), nodes % L)), (len(nodes), L))
         out = np.empty((len(X), L), dtype=X.dtype)
         count = min(int(self.neighbours), len(self._pool))
-        for rows in blocks(len(X), max(1, BLOCK_NUMBERS // len(self._pool))):
+        for rows in blocks(len(X), max(1, SCORE_BLOCK_NUMBERS // len(self._pool))):
             C = X[rows] @ self._pool.T.astype(X.dtype)
             top = np.argpartition(C, -count, axis=1)[:, -count:]
             near = np.zeros((len(C), count), dtype=X.dtype)

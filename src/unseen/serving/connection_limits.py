@@ -1,0 +1,202 @@
+"""Budgets for connections, which hold before anybody has shown a token.
+
+uvicorn reads headers without end, keeps every connection, and keeps what a client does not read. Here
+each of these has a limit, and where one is reached, whoever has kept us waiting longest gives way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+HEADER_BYTES = 16 * 1024
+"""Bytes of a request line with its headers, or of whatever else is not body, such as trailers."""
+HEADER_COUNT = 100
+PIPELINED_REQUESTS = 16
+"""Requests that a client may send before the first of them is answered."""
+UNREAD_BYTES = 64 * 2**20
+"""Bytes of all answers together that clients have not read yet."""
+SLOWEST_READER = 100_000
+"""Bytes a second that a client must read in the long run."""
+BACKLOG = 256
+"""Connections that the operating system keeps for us until we take them."""
+OTHER_FILES = 48
+"""File descriptors that are left for files, threads and the event loop."""
+
+
+@dataclass
+class ConnectionLimits:
+    """Limits of a process, and its connections by what is awaited from them.
+
+    Parameters
+    ----------
+    connections : int
+        At a time; fewer if the process may open fewer files.
+    seconds : float
+        In which headers must have come in, or an answer must have been read.
+    """
+
+    connections: int = 512
+    seconds: float = 10.0
+    asking: dict[HttpToolsProtocol, None] = field(default_factory=dict)
+    """Connections whose next request is not there, the oldest first."""
+    unread: dict[HttpToolsProtocol, None] = field(default_factory=dict)
+    """Connections whose answer is not read, the oldest first."""
+
+    def __post_init__(self) -> None:
+        files = open_files_limit()
+        self.backlog = min(BACKLOG, max(files // 4, 1))
+        self.connections = max(min(self.connections, files - self.backlog - OTHER_FILES), 1)
+
+    def make_room(self) -> bool:
+        """Close the connection that has waited longest for a request; False if there is none."""
+        oldest = next(iter(self.asking), None)
+        if oldest is None:
+            return False
+        del self.asking[oldest]
+        oldest.transport.abort()
+        return True
+
+    def bound_unread(self, newest: HttpToolsProtocol) -> None:
+        """Close the connections that have not read for longest, until the rest is within its limit."""
+        sizes = {held: held.transport.get_write_buffer_size() for held in self.unread}
+        total = sum(sizes.values())
+        for held, size in sizes.items():
+            if total <= UNREAD_BYTES or held is newest:
+                return
+            total -= size
+            del self.unread[held]
+            held.transport.abort()
+
+
+def open_files_limit() -> int:
+    """Return how many files this process may have open."""
+    if sys.platform == "win32":
+        return 8192
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**20 if soft == resource.RLIM_INFINITY else soft
+
+
+def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
+    """Return uvicorn's protocol with these limits, which it lacks."""
+
+    class Bounded(HttpToolsProtocol):
+        _header_timer: asyncio.TimerHandle | None = None
+        _read_timer: asyncio.TimerHandle | None = None
+        _refusal = 400
+        _overhead = 0  # bytes of this message that are not body, less those that are
+        _fed = 0  # bytes that the parser is given now
+        _ended = False  # whether a message ended among them
+        _complete = True  # whether the message that began last is there
+
+        def connection_made(self, transport: Any) -> None:
+            if len(self.connections) >= limits.connections and not limits.make_room():
+                self.transport = transport
+                self._refuse(503)
+                return
+            super().connection_made(transport)
+            transport.set_write_buffer_limits(high=0)  # so that we hear of every byte that waits
+            self._await_request()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_awaiting_request()
+            self._stop_awaiting_reader()
+            super().connection_lost(exc)
+
+        # ---------------------------------------------------------------- what comes in
+
+        def data_received(self, data: bytes) -> None:
+            if self.transport.is_closing():
+                return
+            self._fed, self._ended = len(data), False
+            super().data_received(data)
+            self._overhead += len(data)
+            if not self._complete and self._overhead > HEADER_BYTES:
+                self._refuse(431)
+
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            self._complete = False
+            self._overhead = -self._fed if self._ended else 0  # what came before is of another message
+            self._await_request()
+
+        def on_headers_complete(self) -> None:
+            self._stop_awaiting_request()
+            if len(self.headers) > HEADER_COUNT or self._header_bytes() > HEADER_BYTES:
+                self._refusal = 431
+                raise ValueError("too many headers")
+            if len(self.pipeline) >= PIPELINED_REQUESTS:
+                self._refusal = 503
+                raise ValueError("too many requests at once")
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._overhead -= 2 * len(body)
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self._ended = self._complete = True
+            super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if not self.transport.is_closing():
+                limits.asking[self] = None
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(self._refusal)
+
+        def handle_websocket_upgrade(self) -> None:
+            self.transport.set_write_buffer_limits()  # its protocol has limits of its own
+            super().handle_websocket_upgrade()
+
+        def _header_bytes(self) -> int:
+            if self._overhead + self._fed <= HEADER_BYTES:
+                return 0  # as nearly always
+            return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+        def _refuse(self, status: int) -> None:
+            """Answer and close; nothing more is read."""
+            self.transport.write(
+                STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.close()
+
+        def _await_request(self) -> None:
+            self._stop_awaiting_request()
+            limits.asking[self] = None
+            self._header_timer = self.loop.call_later(limits.seconds, self.transport.abort)
+
+        def _stop_awaiting_request(self) -> None:
+            limits.asking.pop(self, None)
+            if self._header_timer is not None:
+                self._header_timer.cancel()
+                self._header_timer = None
+
+        # ---------------------------------------------------------------- what goes out
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._stop_awaiting_reader()
+            limits.unread[self] = None
+            patience = limits.seconds + self.transport.get_write_buffer_size() / SLOWEST_READER
+            self._read_timer = self.loop.call_later(patience, self.transport.abort)
+            limits.bound_unread(self)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._stop_awaiting_reader()
+
+        def _stop_awaiting_reader(self) -> None:
+            limits.unread.pop(self, None)
+            if self._read_timer is not None:
+                self._read_timer.cancel()
+                self._read_timer = None
+
+    return Bounded
