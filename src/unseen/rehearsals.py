@@ -21,6 +21,7 @@ from unseen.rows.passes import spread
 from unseen.semantics import place_among
 from unseen.statistics.evaluation import fit_calibration, fit_temperature, sorted_masses
 from unseen.statistics.review import SKETCH_COLUMNS, first_directions
+from unseen.statistics.review_queue import rows_to_review
 from unseen.typing import Array, Codes, Mask
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
@@ -108,6 +109,37 @@ class RehearsedAnswers:
         limit = self._mass_limit(float(coverage))
         np.put_along_axis(inside, order, above <= limit + 1e-12, axis=1)
         return inside
+
+    def review(self, X: Any, n: int = 20) -> Codes:
+        """Return which rows of X a person should look at first, the most worthwhile in front.
+
+        Uncertain rows that stand for many others: the most uncertain ones are grouped by which classes
+        they are between, and of each of ``n`` groups the row in its middle is taken. A transductive
+        method takes the labels back as ``known`` in its ``fit``.
+
+        Parameters
+        ----------
+        X : array of shape (N, p)
+            For example the pool.
+        n : int
+
+        Returns
+        -------
+        array of n row numbers
+
+        Examples
+        --------
+        >>> from unseen import ESZSL
+        >>> semantics = {"cat": [1, 0], "dog": [0, 1], "fox": [1, 1], "elk": [0, 2]}
+        >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
+        >>> model = ESZSL(semantics, candidates="all").fit(X, ["cat", "cat", "dog", "dog"])
+        >>> len(model.review([[0.8, 0.9], [1.0, 0.0], [0.5, 0.5]], n=2))
+        2
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise ValueError(f"The 'n' of review must be an integer >= 1. Got {n!r} instead.")
+        P: Array = np.asarray(self.predict_proba(X))  # type: ignore[attr-defined]
+        return rows_to_review(P, int(n))
 
     def _mass_limit(self, coverage: float) -> float:
         """Return how much probability the classes above one in the set may have together."""
