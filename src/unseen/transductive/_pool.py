@@ -103,7 +103,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             is known of its class, in place of the class's semantics and of the pool.
         observer : callable, optional
             Called with the number of a round, 0 for the start, and a read-only copy of the pool's
-            probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
+            probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose rounds have no
             probabilities do not call it, and no method does with an empty pool.
         """
         with whole_fit(self):
