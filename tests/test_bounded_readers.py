@@ -196,6 +196,21 @@ def test_pictures_are_refused_by_area_before_they_are_decoded(sides, monkeypatch
         image_files.open_image(_png_header(*sides))
 
 
+@pytest.mark.parametrize("kind", ["AVIF", "HEIF"])
+def test_containers_that_claim_an_absurd_area_are_refused_before_they_are_decoded(kind, monkeypatch):
+    image, image_file = pytest.importorskip("PIL.Image"), pytest.importorskip("PIL.ImageFile")
+    if kind == "HEIF":
+        pytest.importorskip("pillow_heif", reason="pillow-heif is not installed").register_heif_opener()
+    buffer = io.BytesIO()
+    image.new("RGB", (64, 64)).save(buffer, kind)
+    data = bytearray(buffer.getvalue())
+    place = data.index(b"ispe") + 8
+    data[place : place + 8] = struct.pack(">II", 30_000, 30_000)
+    monkeypatch.setattr(image_file.ImageFile, "load", lambda self: pytest.fail("it was decoded"))
+    with pytest.raises(Exception, match=r"pixels|cannot identify"):
+        image_files.open_image(bytes(data))
+
+
 def test_only_known_formats_are_decoded(tmp_path):
     """Pillow hands EPS to an interpreter of programs."""
     image = pytest.importorskip("PIL.Image")

@@ -20,7 +20,7 @@ PROBED_ROWS = 20
 """Labelled rows on which the columns of a frame are compared with y first, all columns at a time."""
 
 
-def readable_features(X: Any, owner: str, note: bool = False) -> Any:
+def readable_features(X: object, owner: str, note: bool = False) -> Any:
     """Return rows that validation can read; ``note``: warn of the memory that dense rows take."""
     if sparse.issparse(X):
         return _dense(X, owner, note)
@@ -67,7 +67,7 @@ def _refuse_text_columns(X: Any) -> None:
         )
 
 
-def _holds_numbers(dtype: Any, column: Any) -> bool:
+def _holds_numbers(dtype: object, column: Any) -> bool:
     kind = getattr(dtype, "kind", "O")
     if kind in "fiub" or kind == "c":  # of complex numbers validation has its own message
         return True
@@ -92,7 +92,7 @@ def _refuse_texts(X: Any, owner: str) -> None:
         )
 
 
-def readable_labels(y: Any) -> Any:
+def readable_labels(y: object) -> Any:
     """Return labels that NumPy does not change: a list of texts and numbers would become all texts."""
     if isinstance(y, (list, tuple)) and any(isinstance(label, str) for label in y):
         return np.array(y, dtype=object)
@@ -118,7 +118,7 @@ def warn_of_other_order(X: Any, y: Any, stacklevel: int) -> None:
         )
 
 
-def warn_of_label_columns(frame: Any, X: Array, classes: Array, codes: Codes) -> None:
+def warn_of_label_columns(frame: object, X: Array, classes: Array, codes: Codes) -> None:
     """Warn where a column of a frame is y itself, or its codes: new rows will not have it."""
     if not (hasattr(frame, "iloc") and hasattr(frame, "columns")) or len(classes) < 2:
         return

@@ -8,7 +8,7 @@ parameters may change after ``fit``: only the scores over the classes are comput
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from importlib import import_module
 from os import PathLike
@@ -21,19 +21,21 @@ from sklearn.utils.validation import check_is_fitted
 from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
+from unseen.published import PublishedForm
 from unseen.rehearsals import RehearsedAnswers
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
 from unseen.semantics import ClassTable
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
 class ZeroShotClassifier(
+    PublishedForm,
     inputs.InputChecks,
     RehearsedAnswers,
     ClassifierMixin,  # type: ignore[misc]
@@ -72,11 +74,7 @@ class ZeroShotClassifier(
     temperature_: float
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
 
-    def __init__(
-        self,
-        semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = "unseen",
-    ) -> None:
+    def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics
         self.candidates = candidates
 
@@ -97,7 +95,7 @@ class ZeroShotClassifier(
     def _semantic_width(self) -> int:
         """Return q, the length of the semantic vectors that ``fit`` used."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Learn from the labelled rows.
 
         Parameters
@@ -107,13 +105,13 @@ class ZeroShotClassifier(
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with inputs.whole_fit(self):
+        with inputs.whole_fit(self, X):
             rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
             self._learn(rows)
             self._rehearse(rows)
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> Any:
         """Return the scores of the candidates, columns as in ``classes_``.
 
         With exactly two candidates, as scikit-learn asks, the difference of their scores: positive
@@ -121,17 +119,17 @@ class ZeroShotClassifier(
         """
         return result(mapped(kernels.decision, self._candidate_scores(X)))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row."""
         scores = self._candidate_scores(X)
         return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: object) -> Any:
         """Return probabilities; ``calibration_`` says on what they were fitted."""
         scores = self._candidate_scores(X)
         return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
@@ -213,7 +211,7 @@ class ZeroShotClassifier(
             wanted = "seen"  # one-hot: there is no unseen class to name
         return self._table().candidates(wanted, self.seen_classes_, type(self).__name__)
 
-    def _candidate_scores(self, X: Any) -> Any:
+    def _candidate_scores(self, X: object) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
         X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
@@ -253,7 +251,7 @@ class ZeroShotClassifier(
                 break
         raise NotImplementedError
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
 
         Models whose scores are regressed on one-hot labels return their scores; the others return
@@ -278,7 +276,7 @@ class ZeroShotClassifier(
         return {}
 
 
-def bare(model: Any) -> Any:
+def bare(model: object) -> Any:
     """Return a copy of a fitted model without what it noted of its training rows, to be sent."""
     sent = copy(model)
     for name in NOTED:

@@ -49,3 +49,10 @@ class NonFiniteScores(ValueError):
     def __init__(self, message: str, *, rows: Sequence[int] = ()) -> None:
         super().__init__(message)
         self.rows = tuple(rows)
+
+
+class DivergenceError(ValueError):
+    """A descent whose steps are too long for its data: the weights grew beyond all bounds.
+
+    The message says after how many steps, and which parameter shortens them.
+    """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from unseen.base import bare
@@ -15,7 +16,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, class_patterns, summed
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, Label
 
 JUDGED = 30
 """Rows of a held-out class on which parameters are judged: the patterns alone would be too few."""
@@ -67,18 +68,18 @@ class FastTraining(WrappingClassifier):
         self,
         estimator: Any = None,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = None,
+        candidates: CandidateClasses = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from class means.
@@ -86,7 +87,7 @@ class FastTraining(WrappingClassifier):
         Unlabelled rows, ``known`` and ``observer`` are as in the ``fit`` of a transductive estimator;
         around an inductive one, both must be left out.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             self._check_estimator()
             transductive = isinstance(wrapped(self), TransductiveClassifier)
             if not transductive and (known is not None or observer is not None):
@@ -101,7 +102,7 @@ class FastTraining(WrappingClassifier):
             model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
             all_patterns: list[Array] = []
 
-            def compress(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
+            def compress(sums: Array, counts: Array, dtype: npt.DTypeLike) -> tuple[Array, Codes]:
                 patterns, own = class_patterns(sums, counts, dtype)
                 all_patterns.append(patterns)
                 return patterns, own

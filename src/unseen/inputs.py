@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from numbers import Integral, Real
 from traceback import walk_stack
@@ -14,12 +14,13 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from unseen import array_likes, refusals
+from unseen.blas_threads import OneThread, is_small
 from unseen.label_codes import NO_LABEL, coded_labels
 from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Classifier, Codes, RowValues
 
 UNLABELLED = NO_LABEL
 FLOATS = [np.float64, np.float32]
@@ -77,14 +78,15 @@ class InputChecks:
 
 
 @contextmanager
-def whole_fit(estimator: Any) -> Iterator[None]:
-    """Fit to the end, or leave the estimator unfitted.
+def whole_fit(estimator: Classifier, X: Any) -> Iterator[None]:
+    """Fit to the end, or leave the estimator unfitted; on a small X, with one thread of BLAS.
 
     An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no
     mixture of two models answers. Failures of linear algebra get a remedy.
     """
     try:
-        yield
+        with OneThread() if is_small(X) else nullcontext():
+            yield
         temperature = getattr(estimator, "temperature_", 1.0)
         if not 0 < temperature < np.inf:  # no probability can be computed
             raise FloatingPointError(f"temperature {temperature}")
@@ -192,7 +194,7 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
     return Rows(X, codes, weights).take(marked(has_label(codes)))
 
 
-def has_label(codes: Any) -> Any:
+def has_label(codes: RowValues) -> Any:
     """Mark the rows with a label."""
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
@@ -212,7 +214,7 @@ def _all_alike(values: Array, rows: Codes) -> bool:
     return bool((first == second).all() and (values[rows] == first).all())
 
 
-def check_range(values: Any, owner: str, name: str, classes: Array | None = None) -> None:
+def check_range(values: RowValues, owner: str, name: str, classes: Array | None = None) -> None:
     """Refuse numbers whose squares overflow or vanish; rows in chunks are judged by their scores."""
     if not isinstance(values, np.ndarray):
         return

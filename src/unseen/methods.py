@@ -96,9 +96,15 @@ class Method:
         return bool(getattr(self.build(), "takes_known", False))
 
     def build(
-        self, semantics: object = None, *, candidates: Any = None, random_state: int | None = None
+        self,
+        semantics: object = None,
+        *,
+        candidates: object = None,
+        random_state: int | None = None,
+        published: bool = False,
+        parameters: Mapping[str, object] | None = None,
     ) -> ZeroShotClassifier:
-        """Return an unfitted estimator with its defaults.
+        """Return an unfitted estimator.
 
         Parameters
         ----------
@@ -107,13 +113,30 @@ class Method:
             Set on the outermost estimator, whose word counts; None leaves the default.
         random_state : int, optional
             For every part that draws at random.
+        published : bool
+            The authors' form, ``as_published``, in place of the defaults. The fast form of a method
+            that descends then starts at ESZSL's solution, as the paper on ASTE says.
+        parameters : mapping, optional
+            Of the estimator, of a fast form the one inside.
         """
-        model: ZeroShotClassifier = self.estimator(semantics=semantics)
+        given_parameters: dict[str, Any] = dict(parameters or {})
+        names = self.estimator._get_param_names()
+        unknown = sorted(set(given_parameters) - set(names))
+        if unknown:
+            raise DataError(
+                f"{self.plain_name} has no parameter {unknown[0]!r}. It has: {', '.join(names)}."
+            )
+        if published and self.estimator.published is None:
+            raise DataError(f"{self.plain_name} has no published form: it is described here alone.")
+        if published and self.fast and "init" in names:
+            given_parameters = {"init": "eszsl"} | given_parameters
+        make = self.estimator.as_published if published else self.estimator
+        model: ZeroShotClassifier = make(semantics=semantics, **given_parameters)
         if self.fast:
             from unseen.fast import FastTraining
 
             model = FastTraining(model)
-        given: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
+        given: dict[str, object] = {} if candidates is None else {"candidates": candidates}
         if random_state is not None:
             seeds = [key for key in model.get_params() if key.rpartition("__")[2] == "random_state"]
             given |= dict.fromkeys(seeds, random_state)

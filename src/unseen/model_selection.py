@@ -54,7 +54,7 @@ class ClassWiseKFold(BaseEstimator):  # type: ignore[misc]
         self.n_splits = n_splits
         self.random_state = random_state
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, X: object, y: object, groups: object = None) -> Iterator[tuple[Rows, Rows]]:
         """Yield the rows to train on and the rows of the held-out classes, fold by fold."""
         if y is None:
             raise ValueError("ClassWiseKFold deals classes into folds, so it needs y. Got None.")
@@ -75,12 +75,12 @@ class ClassWiseKFold(BaseEstimator):  # type: ignore[misc]
             kept = (codes != UNLABELLED) & ~held_out
             yield np.flatnonzero(kept), np.flatnonzero(held_out)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of folds."""
         return self.n_splits
 
 
-def among_held_out(estimator: Any, y: Any) -> Any:
+def among_held_out(estimator: object, y: object) -> Any:
     """Return a clone that answers among held-out classes alone: what a search should score.
 
     With the semantics of all classes, ``candidates="unseen"`` in a fold means the held-out classes
@@ -114,7 +114,7 @@ def among_held_out(estimator: Any, y: Any) -> Any:
             f"{type(estimator).__name__} has no semantics, so it cannot name a class that it was not "
             "trained on. Give semantics: class -> vector."
         )
-    changes: dict[str, Any] = {k: ClassTable.of(v).restricted_to(classes) for k, v in tables.items()}
+    changes: dict[str, object] = {k: ClassTable.of(v).restricted_to(classes) for k, v in tables.items()}
     changes |= {k: "unseen" for k in given if k.rsplit("__", 1)[-1] == "candidates"}
     return model.set_params(**changes)
 
@@ -165,10 +165,10 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def __init__(
         self,
-        estimator: Any,
-        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        cv: Any = 5,
-        scoring: Any = None,
+        estimator: object,
+        param_grid: Mapping[str, object] | Sequence[Mapping[str, object]],
+        cv: int | ClassWiseKFold = 5,
+        scoring: object = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -177,9 +177,9 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: object, y: object) -> Self:
         """Search, then fit the best on all rows."""
-        with whole_fit(self):
+        with whole_fit(self, X):
             classes, codes = read_labels(y)
             check_consistent_length(X, codes)
             rows = np.flatnonzero(codes != UNLABELLED)
@@ -211,22 +211,22 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.classes_)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Predict with the best estimator."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Return the probabilities of the best estimator."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Return the scores of the best estimator."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the best estimator's per-class accuracy, or what ``scoring`` says."""
         check_is_fitted(self)
         extra = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -234,7 +234,7 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return float(scorer(self.best_estimator_, X, y, **extra))
 
 
-def _trial(model: Any, X: Any, labels: Array, test: Rows, scoring: Any) -> float:
+def _trial(model: Any, X: Any, labels: Array, test: Rows, scoring: object) -> float:
     """Hide the labels of the held-out rows, fit, and score these rows."""
     hidden = labels.astype(object)
     hidden[test] = None
@@ -243,7 +243,7 @@ def _trial(model: Any, X: Any, labels: Array, test: Rows, scoring: Any) -> float
     return float(check_scoring(model, scoring)(model, _safe_indexing(X, test), labels[test]))
 
 
-def _results(settings: list[dict[str, Any]], scores: Array) -> dict[str, Any]:
+def _results(settings: list[dict[str, object]], scores: Array) -> dict[str, Any]:
     mean = scores.mean(axis=1)
     return {
         "params": settings,

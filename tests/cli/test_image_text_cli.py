@@ -45,7 +45,7 @@ def halves(tmp_path):
 
 def read(path):
     with Path(path).open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [row for row in csv.DictReader(file) if row["label"]]
 
 
 @pytest.mark.parametrize("kind", ["clip", "siglip"])
@@ -57,16 +57,16 @@ def test_photographs_and_prompts(run, tmp_path, kind, monkeypatch):
     )
     fitted = []
     fit = labelling.fit
-    monkeypatch.setattr(labelling, "fit", lambda task: fitted.append(fit(task)) or fitted[-1])
+    monkeypatch.setattr(labelling, "fit", lambda *task: fitted.append(fit(*task)) or fitted[-1])
     given = ("--unlabelled", "photos", "--classes", "prompts.csv", "--backbone", f"hf:{kind}")
     result = run(*given, "--out", "l.csv", "--report", "r.html", "--prompt", "a drawing of a {}")
     rows = read("l.csv")
-    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "round", "start"]
+    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "start", "problem"]
     assert len(rows) == 32
     assert {row["label"] for row in rows} <= {"red", "fox", "giant_panda"}
     assert "first answers (by the largest cosine)" in result.output or "no first" in result.output
     assert "wrote l.csv and r.html: 32 photographs" in result.output
-    assert "skipped 1 photograph" in result.output
+    assert "1 file not read:" in result.output
     assert "32 photographs" in Path("r.html").read_text()
 
     model, data = fitted[0].model, fitted[0].task.data
@@ -98,9 +98,9 @@ def test_onnx_halves_label_colours(run, halves):
     (halves / "image.onnx.json").write_text(
         json.dumps({**json.loads((halves / "image.onnx.json").read_text()), "scale": 30})
     )
-    result = run("--unlabelled", "photos", "--candidates", "red,blue", *ONNX, "--out", "l.csv")
+    result = run("--unlabelled", "photos", "--candidates", "red,blue", *ONNX, "--out", "two.csv")
     assert "no scale is known" not in result.output
-    assert {row["label"] for row in read("l.csv")} == {"red", "blue"}
+    assert {row["label"] for row in read("two.csv")} == {"red", "blue"}
 
 
 def test_labelled_photographs_are_used_if_there_are_some(run, halves, tmp_path):
@@ -130,9 +130,9 @@ def test_a_model_file_answers_new_photographs_and_learns_a_class(run, halves, tm
     words = ("--words", encoders[-1])
     added = run("m.safetensors", "--name", "yellow", *words, command="add-class")
     assert "added yellow; it answers among 4 classes" in added.output
-    run("m.safetensors", "photos", *encoders[:2], "--out", "l.csv", command="predict")
+    run("m.safetensors", "photos", *encoders[:2], "--out", "four.csv", command="predict")
     if kind == "onnx":  # its encoders know colours
-        assert np.mean([row["image"].startswith(row["label"]) for row in read("l.csv")]) == 1
+        assert np.mean([row["image"].startswith(row["label"]) for row in read("four.csv")]) == 1
     model, origin = labelling.load_model(Path("m.safetensors"))
     assert origin["shared"] is True
     vision = Vision(Path("m.safetensors"), origin, model.n_features_in_, encoders[1])

@@ -61,7 +61,7 @@ def test_label_as_json_and_from_the_cache(run):
     assert set(told["labels"][0]) == {
         *("row", "text", "label", "confidence", "unsure", "runner_up", "start")
     }
-    again = json.loads(run("label", *TEXTS, "--truth-column", "topic", "--json").stdout)
+    again = json.loads(run("label", *TEXTS, "--truth-column", "topic", "--json", "--force").stdout)
     assert again["features"] == {"computed": 0, "reused": 90}
     assert again["labels"] == told["labels"]
 
@@ -71,7 +71,7 @@ def test_labelled_rows_and_skipped_texts(run, tmp_path):
     with (tmp_path / "tickets.csv").open("a") as file:
         file.write(",refund\n")
     result = run("label", *TEXTS, "--seen", "seen.csv", "--strict", code=3)
-    assert "skipped 1 text that cannot be read" in result.output
+    assert "1 text not read:" in result.output
     assert "tickets.csv:92: the text is empty" in result.output
 
 

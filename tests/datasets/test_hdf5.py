@@ -168,5 +168,5 @@ def test_the_install_command_is_named_where_h5py_is_absent(tmp_path, monkeypatch
 
     path = write(tmp_path / "a.h5")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(DataError, match=r'pip install "unseen\[data\]"'):
+    with pytest.raises(DataError, match=r'pip install "unseen-zsl\[data\]"'):
         read_array(path)

@@ -12,6 +12,8 @@ METHODS = (
     *("PrototypeRidge", "Fast-PrototypeRidge", "ESZSL", "Fast-ESZSL", "SJE", "ASTE", "Fast-ASTE"),
     *("TASTE", "Fast-TASTE", "SelfPacedPrototypes"),
 )
+PUBLISHED = ("ESZSL", "Fast-ESZSL", "SAE", "WDVSc", "RKT")
+FIXED = (("margin", "fixed"), ("max_iter", 2))
 PRIORS = ("uniform", "estimated", "known")
 
 
@@ -27,6 +29,9 @@ def specification():
             Experiment("priors", (TINY,), ("TASTE", "SelfPacedPrototypes"), priors=PRIORS),
             Experiment("shares", (TINY,), ("ESZSL",), trials=2, shares=(0.0, 0.5, 1.0)),
             Experiment("C", (TINY,), ("ASTE",), C=(0.1, 1.0, 10.0)),
+            Experiment("printed", (TINY,), ("ESZSL", "ASTE", "Fast-ASTE", "TASTE"), preset="printed"),
+            Experiment("published", (TINY,), PUBLISHED, preset="published"),
+            Experiment("fixed", (TINY,), ("ASTE",), preset="published", parameters=FIXED),
         ),
     )
 

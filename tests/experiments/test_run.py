@@ -21,7 +21,9 @@ def test_every_cell_has_a_row_with_all_that_a_reader_needs(finished):
     plan, store = finished
     rows = store.rows(plan.keys)
     assert [r.key for r in rows] == plan.keys
-    assert {r.status for r in rows} == {"done"}
+    assert {r.status for r in rows} == {"done", "diverged"}
+    diverged = {(r.method, r.preset) for r in rows if r.status == "diverged"}
+    assert diverged == {("ASTE", "printed"), ("Fast-ASTE", "printed"), ("TASTE", "printed")}
     for row in rows:
         assert row.versions["unseen"]
         assert row.data_hash

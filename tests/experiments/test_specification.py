@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from unseen.exceptions import DataError
@@ -38,12 +40,40 @@ GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\
         ),
         (GOOD + "shares = [2]", "'shares' must lie between 0 and 1"),
         (GOOD + "C = [0]", "'C' must be positive"),
+        (GOOD + 'preset = "best"', "'preset' must be among default, published, printed. Got 'best'"),
+        (GOOD + "parameters = 3", "'parameters' must be a table of names and values. Got 3"),
+        (GOOD + "parameters = { C = 2000-01-01 }", "the parameter 'C' must be a number, a string"),
         (GOOD + GOOD, "two experiments are called 'a'"),
     ],
 )
 def test_faults_are_named(text, message):
     with pytest.raises(DataError, match=message):
         parse(text, "mine", "mine")
+
+
+@pytest.mark.parametrize(
+    ("addition", "message"),
+    [
+        ("parameters = { mu = 0.0 }", "ESZSL has no parameter 'mu'. It has: candidates, gamma"),
+        ('preset = "printed"\nmethods = ["SAE"]', "prints no settings for SAE: it quotes"),
+        ('preset = "published"\nmethods = ["SelfPacedPrototypes"]', "has no published form"),
+    ],
+)
+def test_what_cannot_be_built_is_said_before_any_fit(addition, message):
+    text = GOOD.replace('methods = ["ESZSL"]\n', "") if "methods" in addition else GOOD
+    with pytest.raises(DataError, match=message):
+        make_plan(parse(text + addition, "mine", "mine"))
+
+
+def test_parameters_and_presets_are_part_of_the_key():
+    texts = ("", 'preset = "published"', "parameters = { gamma = 1.0 }", "parameters = { gamma = 2.0 }")
+    cells = [make_plan(parse(GOOD + text, "mine", "mine")).cells[0] for text in texts]
+    assert len({cell.key for cell in cells}) == 4
+    assert cells[2].label == "letters · ESZSL · trial 0 · gamma=1.0"
+    again = Cell(**json.loads(json.dumps(cells[2].to_dict())))
+    assert (again.key, hash(again)) == (cells[2].key, hash(cells[2]))
+    model = registry.configured("ESZSL", None, 0, form=("default", cells[2].parameters))
+    assert model.gamma == 1.0
 
 
 def test_unreadable_file_is_named(tmp_path):

@@ -20,9 +20,11 @@ from unseen.experiments.result_figures import all_figures
 from unseen.experiments.result_tables import all_tables
 from unseen.experiments.results import MEASURES, Results
 from unseen.experiments.significance import compare
+from unseen.experiments.summary import sentences
 from unseen.methods import catalogue
 from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 
+TINY = "simulated-aPY@0.03x32"
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data")).parent
 SOURCES = sorted((SHARED / "paper").glob("*.txt"))
 
@@ -64,10 +66,32 @@ def test_every_number_is_what_its_rows_say(results):
 def test_all_tables_are_there(results):
     names = [t.name for t in all_tables(results)]
     assert names == [
-        *("table_2", "paper_II", "table_3", "table_3_paired", "paper_III", "table_4", "paper_IV"),
-        "table_5",
-        *("generalised", "priors", "bound_terms", "domain_distances", "costs"),
+        *("table_2", "table_2_forms", "paper_II"),
+        *("table_3", "table_3_forms", "table_3_gains", "table_3_paired", "paper_III"),
+        *("table_4", "table_4_forms", "paper_IV", "table_5"),
+        *("generalised", "priors", "bound_terms", "domain_terms", "costs"),
     ]
+
+
+def test_forms_stand_side_by_side(results):
+    tables = {t.name: t for t in all_tables(results)}
+    two = {row[1].text: [v.text for v in row[2:]] for row in tables["table_2_forms"].rows}
+    assert two["ASTE"][0] == "diverged"
+    assert two["ESZSL"][0] != "–"
+    assert two["SAE"][0] == "–"
+    assert [row[1].text for row in tables["table_3_forms"].rows] == ["RKT", "TASTE", "WDVSc"]
+    gains = {row[1].text: row[2:] for row in tables["table_3_gains"].rows}
+    start, end, gain = (v.number for v in gains["WDVSc"][:3])
+    assert gain == pytest.approx(end - start)
+    assert gains["RKT"][2].number == 0  # the original does not look at the pool
+    assert gains["TASTE"][3].number is not None
+    beside = next(t for t in all_tables(results) if t.name == "paper_IV")
+    assert beside.columns[2:5] == ("As printed", "Published preset", "Default")
+    line = next(row for row in beside.rows if row[0].text == "Fast-ASTE" and row[8].text == TINY)
+    assert line[2].text == "diverged"
+    lines = [row[0].text for row in tables["table_5"].rows]
+    assert "ESZSL, published preset" in lines
+    assert any("diverged with the settings" in line for line in sentences(results))
 
 
 def test_best_of_each_column_is_marked(results):

@@ -67,24 +67,11 @@ def test_the_least_sure_come_first(done, tmp_path):
     labels.write(tmp_path / "labels.csv")
     with (tmp_path / "labels.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["image", "label", "confidence", "runner_up", "round"]
+    assert list(rows[0]) == ["image", "label", "confidence", "runner_up"]
     confidence = [float(row["confidence"]) for row in rows]
     assert confidence == sorted(confidence)
     assert all(0 < c <= 1 for c in confidence)
     assert all(row["runner_up"] in set(NOBODY_LABELLED) - {row["label"]} for row in rows)
-
-
-def test_rounds_are_those_of_the_model(done):
-    fitted, labels = done
-    of_model = fitted.model.labelled_round_[len(fitted.model.labelled_round_) - 18 :]
-    by_image = {a.item: a.round for a in labels.answers}
-    for path, number in zip(fitted.task.data.paths, of_model, strict=True):
-        assert by_image[path.name] == (int(number) if number > 0 else None)
-
-
-def test_a_method_without_rounds_leaves_them_empty(data):
-    labels = fit(Task(data, "ESZSL")).labels()
-    assert {a.round for a in labels.answers} == {None}
 
 
 def test_a_trial_says_how_many_are_right_and_hides_the_labels(folder):
@@ -203,10 +190,11 @@ def test_names_descriptions_and_mixtures(tmp_path, simple_words):
     assert recipe.words == "minilm"
     (tmp_path / "c.csv").write_text("class,description,big\nfox,red beast,0.5\nelk,large,1\n")
     given = read_classes(tmp_path / "c.csv")
-    table, _, notes = make_table(given)
+    table, recipe, notes = make_table(given)
     assert table.vectors.shape == (2, 1)
-    assert notes == [UNUSED_DESCRIPTIONS]
-    table, recipe, _ = make_table(given, "minilm", 0.25)
+    assert (recipe.words, notes) == ("", [UNUSED_DESCRIPTIONS])
+    table, recipe, _ = make_table(given, "minilm")
+    assert recipe.weight == 0.25
     assert table.vectors.shape == (2, 3)
     np.testing.assert_allclose(np.linalg.norm(table.vectors, axis=1), 1)
     np.testing.assert_allclose(table["fox"][1:] / table["fox"][2], [9 / 3, 1])

@@ -170,7 +170,7 @@ def test_a_class_has_one_text_or_several(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("colour\nred\n", "line 2: has none of the columns class, name, label, but colour"),
+        ("colour\nred\n", "no column 'class'; columns are 'colour'"),
         ("class,description\n,red\n", "line 2: the class has no name"),
         ("class\n", "names no class"),
     ],

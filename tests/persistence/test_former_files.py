@@ -8,6 +8,8 @@ a change that makes one of them unreadable makes the files of users unreadable.
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,9 +19,11 @@ import numpy as np
 import pytest
 
 import unseen
+from unseen.persistence import model_files
 from unseen.persistence.class_keys import BORROWED, file_key, known_classes
 from unseen.persistence.former_keys import FORMER_KEYS
-from unseen.persistence.model_files import to_bytes
+from unseen.persistence.model_files import FORMAT, to_bytes
+from unseen.version import install_command
 
 FILES = Path(__file__).with_name("files")
 RECORD = json.loads((FILES / "answers.json").read_text(encoding="utf-8"))
@@ -37,6 +41,13 @@ def keys_in(data: bytes) -> set[str]:
         if isinstance(part, dict) and part.get("#") == "object":
             keys.add(part["class"])
     return keys
+
+
+def record_of(path: Path) -> dict[str, Any]:
+    """Return what a model file says about itself."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,6 +78,54 @@ def test_a_file_of_every_class_that_had_a_key_then_is_kept() -> None:
     assert set(FORMER_KEYS) <= named
     assert set(FORMER_KEYS.values()) <= set(known_classes())
     assert set(NAMES) == set(RECORD["answers"])
+
+
+RELEASING = Path(__file__).parents[2] / "docs" / "releasing.md"
+
+
+def test_the_upgrade_note_names_every_format_and_a_file_of_each_is_kept() -> None:
+    note = RELEASING.read_text(encoding="utf-8").split("## Model files across versions")[1]
+    rows = re.findall(r"^\| (\d+) \| ([\d., ]+) \| ", note, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, FORMAT + 1))
+    kept = {(r["format"], r["unseen"]) for r in map(record_of, FILES.glob("*.safetensors"))}
+    for number, versions in rows:
+        assert {(int(number), version) for version in versions.split(", ")} <= kept
+
+
+def test_a_newer_format_is_refused_with_the_version_that_wrote_it(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    model = unseen.load(FILES / "ESZSL.safetensors")
+    monkeypatch.setattr(model_files, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(model_files, "__version__", "7.1.0")
+    path = tmp_path / "newer.safetensors"
+    path.write_bytes(to_bytes(model))
+    monkeypatch.undo()
+    with pytest.raises(unseen.ModelFileError) as caught:
+        unseen.load(path)
+    message = str(caught.value)
+    assert f"has format {FORMAT + 1}; this version of unseen reads formats up to {FORMAT}" in message
+    assert message.endswith(f"It was written by unseen 7.1.0: {install_command()} --upgrade")
+
+
+EVERY_MODULE = """
+import importlib, pkgutil, unseen
+for module in pkgutil.walk_packages(unseen.__path__, "unseen."):
+    if not module.name.startswith(("unseen.serving", "unseen.scale", "unseen.__main__")):
+        importlib.import_module(module.name)
+"""
+
+
+def test_the_table_is_whole_whatever_was_imported_before() -> None:
+    ask = "from unseen.persistence.class_keys import known_classes; print(*sorted(known_classes()))"
+    tables = [
+        subprocess.run(
+            [sys.executable, "-c", before + ask], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for before in ("", EVERY_MODULE)
+    ]
+    assert tables[0] == tables[1]
+    assert "FastTraining" in tables[0]
 
 
 def test_no_two_classes_have_one_key() -> None:

@@ -141,7 +141,7 @@ def node(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], None], str]] = {
-    "a later format": (lambda r, h: r.update(format=2), r"has format 2.*pip install --upgrade unseen"),
+    "a later format": (lambda r, h: r.update(format=2), r"has format 2.*pip install .* --upgrade"),
     "a format of text": (lambda r, h: r.update(format="1"), "unknown format '1'"),
     "an unknown class": (
         lambda r, h: r["model"].update({"class": "os.system"}),

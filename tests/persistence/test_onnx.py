@@ -274,5 +274,5 @@ def test_a_missing_extra_is_named(toy: Toy, tmp_path: Path, monkeypatch: Any) ->
     model = fitted(ESZSL(), toy)
     monkeypatch.setitem(sys.modules, "onnx", None)
     for call in (lambda: export_onnx(model, "a.onnx"), lambda: add_classes_to_onnx("a.onnx", NEW)):
-        with pytest.raises(DataError, match=r'needs onnx.*pip install "unseen\[onnx\]"'):
+        with pytest.raises(DataError, match=r'needs onnx.*pip install "unseen-zsl\[onnx\]"'):
             call()

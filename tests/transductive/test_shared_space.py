@@ -27,7 +27,7 @@ METHODS = [
     for name in select(transductive=True, fast=False)
     if find(name).package == "unseen" and not find(name).estimator.needs_labelled_rows
 ]
-PEERS = [m for m in METHODS if hasattr(m, "as_published")]
+PEERS = [m for m in METHODS if m.published]
 WITH_ROUNDS = [m for m in METHODS if "rounds" in m.get_params()]
 every = pytest.mark.parametrize("estimator", METHODS, ids=name_of)
 

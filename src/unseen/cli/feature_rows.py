@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
 
 from unseen.cli import output
@@ -87,7 +88,7 @@ def fit_rows(
         y = _opened(labels, column=column if _is_parquet(labels) else None)
         names = [_like(y.dtype, str(name), classes) for name in table.classes.tolist()]
         semantics = dict(zip(names, table.vectors, strict=True))
-        wanted: Any = candidates or None
+        wanted: object = candidates or None
         if candidates not in ("", "unseen", "seen", "all"):
             wanted = [_like(y.dtype, n.strip(), classes) for n in candidates.split(",")]
         model = find(method).build(semantics, candidates=wanted, random_state=seed)
@@ -122,7 +123,7 @@ def predict_rows(
 
     fitted = load(model)
     if candidates:
-        wanted: Any = candidates
+        wanted: object = candidates
         if candidates not in ("unseen", "seen", "all"):
             dtype = fitted.seen_classes_.dtype
             wanted = [_like(dtype, n.strip(), model) for n in candidates.split(",")]
@@ -158,7 +159,7 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet" or (path.is_dir() and any(path.glob("*.parquet")))
 
 
-def _like(dtype: Any, name: str, source: Path) -> Any:
+def _like(dtype: npt.DTypeLike, name: str, source: Path) -> Any:
     """Return the name of a class as the labels have it: an integer where they are integers."""
     if np.dtype(dtype).kind not in "iu":
         return name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unseen import methods
 from unseen.cli import output
+from unseen.cli.progress import extracting
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
@@ -46,7 +47,7 @@ def fit_with_texts(
         if not quiet:
             output.print_separation(preparation.separation)
             output.print_notes(preparation.notes)
-        with output.extracting("learning") as show:
+        with extracting("learning") as show:
             data = labelling.extract(preparation, model.images, store, show)
             task = labelling.Task(data, method or methods.DEFAULT_FOR_TEXTS, seed)
-            return preparation, labelling.fit(task)
+            return preparation, labelling.fit(task, show.round)

@@ -12,6 +12,8 @@ from rich.console import Console
 from unseen.cli import feature_rows, options, output
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.photo_commands import fit_json, fit_photographs
+from unseen.cli.progress import extracting
+from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.text_commands import TextInput, fit_text_model, predict_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
@@ -27,7 +29,8 @@ def fit(
     column: options.Column = "text",
     classes: options.Classes = None,
     words: options.Words = "",
-    word_weight: options.WordWeight = 0.5,
+    class_column: options.ClassColumn = "class",
+    word_weight: options.WordWeight = None,
     prompt: options.Prompt = "",
     candidates: options.Candidates = "",
     method: options.Method = "",
@@ -58,8 +61,8 @@ def fit(
     if texts is not None:
         feature_rows.refuse(scheduler, texts, labels)
         given = TextInput(
-            texts, column, classes, seen, label_column, candidates=candidates, words=words,
-            method=method, cache=cache, seed=seed,
+            texts, column, classes, seen, label_column, class_column, candidates=candidates,
+            words=words, method=method, cache=cache, seed=seed,
         )  # fmt: skip
         fit_text_model(given, out, strict, as_json)
         return
@@ -82,11 +85,12 @@ def fit(
         preparation, fitted = fit_with_texts(
             backbone, words, cache, method, seed, as_json,
             seen=seen, unlabelled=unlabelled, classes=classes, prompt=prompt, candidates=candidates,
+            class_column=class_column,
         )  # fmt: skip
     else:
         preparation = labelling.prepare(
             seen, unlabelled=unlabelled, classes=classes, words=words, weight=word_weight,
-            candidates=candidates,
+            candidates=candidates, class_column=class_column,
         )  # fmt: skip
         fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
     labelling.save_model(out, fitted)
@@ -151,16 +155,18 @@ def predict(
     allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     scheduler: feature_rows.Scheduler = "",
+    force: options.Force = False,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Label photographs with a model from a file; nothing is trained.
 
-    Writes the columns of unseen label; the column 'round' is empty. Of features it writes one label
+    Writes the columns of unseen label. Of features it writes one label
     a row, as .npy or as a CSV of one column.
     """
     from unseen import features, labelling
 
+    check_free(force, out, report)
     if labelling.is_text_file(folder) and labelling.of_texts(model):
         feature_rows.refuse(scheduler, folder)
         predict_texts(model, folder, column, candidates, words, cache, out, as_json)
@@ -171,10 +177,11 @@ def predict(
     feature_rows.refuse(scheduler, folder)
     fitted, origin = labelling.load_model(model)
     network = labelling.model_backbone(model, origin, backbone, weights)
-    with features.FeatureStore(cache) as store, output.extracting() as on_progress:
+    with features.FeatureStore(cache) as store, extracting() as on_progress:
         labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress
         )
+    kept = set_aside(out, report)
     labels.write(out)
     if report is not None:
         facts = {"model": str(model), "features": network.name, "method": type(fitted).__name__}
@@ -195,6 +202,7 @@ def predict(
         output.print_skipped(extraction.broken)
         Console().print(output.labels_table(labels))
         typer.echo(f"wrote {out}: {len(labels.answers)} photographs, {len(labels.unsure)} unsure")
+        output.print_kept(kept)
     if strict and extraction.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -225,6 +233,7 @@ def add_class(
         Path | None,
         typer.Option(help="Another file to write; by default MODEL itself.", show_default=False),
     ] = None,
+    class_column: options.ClassColumn = "class",
     as_json: options.AsJson = False,
 ) -> None:
     """Make a model know more classes, without training and without photographs of them."""
@@ -237,7 +246,7 @@ def add_class(
         descriptions = {name: description} if description else None
         given = labelling.from_names([name], "--name", descriptions)
     else:
-        given = labelling.read_classes(classes)
+        given = labelling.read_classes(classes, class_column, take_words=True)
     target = out or model
     with changing(model) if target == model else nullcontext(load(model)) as fitted:
         recipe = labelling.recipe_of(fitted, labelling.model_origin(fitted, model), model, words)

@@ -56,24 +56,40 @@ Unlabelled = Annotated[
 Classes = Annotated[
     Path | None,
     typer.Option(
-        help="All classes, seen and not: CSV or Parquet with a column 'class', one column an attribute "
-        "and, if you like, 'description'; or a .txt of names. With --texts, or a --backbone of "
-        "pictures and texts: any columns that begin with description, example, text or prompt, and "
+        help="All classes, seen and not: CSV, Excel or Parquet with a column 'class', one column an "
+        "attribute and, if you like, 'description'; or a .txt of names. With --texts, or a --backbone "
+        "of pictures and texts: any columns that begin with description, example, text or prompt, and "
         "several rows a class.",
         show_default=False,
+    ),
+]
+ClassColumn = Annotated[
+    str, typer.Option(help="The column of --classes that names the classes.", show_default=True)
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace results of an earlier run; the old ones are kept with .bak at the end."
     ),
 ]
 Words = Annotated[
     str,
     typer.Option(
         help="Vectors of names and descriptions: minilm, hf:NAME, onnx:PATH, or a GloVe, word2vec or "
-        "fastText file. Mixed with attributes where there are some. With --texts: of the texts, too; "
-        "minilm by default.",
+        "fastText file. Mixed with attributes where there are some, and then columns of words are "
+        "descriptions, too. minilm by default, but for tables of attributes: they are used alone. With "
+        "--texts: of the texts, too.",
         show_default=False,
     ),
 ]
 WordWeight = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="The share of words beside attributes.")
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="The share of words beside attributes; by default what was best on draws of seen classes.",
+        show_default=False,
+    ),
 ]
 Prompt = Annotated[
     str,

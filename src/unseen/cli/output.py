@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
 from rich.table import Table
+
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from unseen.features.extraction import Broken
+    from unseen.features.separation import Separation
+    from unseen.labelling.fitting import Fitted
+    from unseen.labelling.labels import Labels
 
 MANY_CANDIDATES = 12
 """Candidates above which a table leaves out those that got no picture."""
 NAMED_PICTURES = 10
-"""Skipped pictures that are named on the screen; all are in the JSON."""
+"""Skipped files that are named on the screen; all are in the JSON, and in the labels."""
 UNICODE = ("utf-8", "utf8", "utf-16", "utf-16-le")
 """Encodings that have a code for every character."""
 RENAMED_OPTIONS = {"held_out": "--hold-out", "weight": "--word-weight"}
@@ -49,42 +47,19 @@ def with_option(note: str) -> str:
     """Return a note of the library with the option that changes it, if there is one."""
     from unseen.labelling import UNUSED_DESCRIPTIONS
 
-    return f"{note} Add --words minilm to use it as well." if note == UNUSED_DESCRIPTIONS else note
+    return f"{note} To use both: --words minilm." if note == UNUSED_DESCRIPTIONS else note
 
 
-@contextmanager
-def extracting(then: str = "", kind: str = "photographs") -> Iterator[Any]:
-    """Show a bar on a terminal; give a callable for the extraction's progress.
+def print_rests_on(facts: dict[str, str]) -> None:
+    """Say what the labels rest on, in one line."""
+    text = "; ".join(f"{what} {value}" for what, value in facts.items() if value)
+    Console(highlight=False, soft_wrap=True).print(f"[dim]rests on: {escape(text)}[/]")
 
-    ``then`` is what the bar says when all photographs or texts are done.
-    """
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[note]}"),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    quiet = logging.getLogger("unseen.features")
-    before, quiet.level = quiet.level, logging.ERROR  # skipped pictures are told at the end
-    with bar:
-        task = bar.add_task(kind, total=None, note="")
 
-        def show(progress: Any) -> None:
-            parts = [f"{progress.reused} known"] * bool(progress.reused)
-            parts += [f"{progress.broken} skipped"] * bool(progress.broken)
-            note = ", ".join(parts)
-            bar.update(task, total=progress.total, completed=progress.done, note=note)
-            if progress.done == progress.total:
-                bar.update(task, description=then or kind)
-
-        try:
-            yield show
-        finally:
-            quiet.setLevel(before)
+def print_kept(copies: list[Path]) -> None:
+    """Say where results are that were replaced."""
+    if copies:
+        typer.echo(f"kept the earlier ones as {' and '.join(map(str, copies))}", err=True)
 
 
 def write_what_the_console_can() -> None:
@@ -97,53 +72,52 @@ def write_what_the_console_can() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _takes_every_character(stream: Any) -> bool:
+def _takes_every_character(stream: object) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-") in UNICODE
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON, in ASCII where the console or the pipe has no other codes."""
     ascii_only = not _takes_every_character(sys.stdout)
     typer.echo(json.dumps(value, indent=1, ensure_ascii=ascii_only))
 
 
-def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
+def skipped_of(broken: list[Broken]) -> list[dict[str, str]]:
     """Return the skipped pictures as plain data."""
     return [{"image": str(b.path), "reason": b.reason} for b in broken]
 
 
-def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
-    """Name and count the skipped pictures or texts, on the error stream."""
+def print_skipped(broken: list[Broken], kind: str = "photographs") -> None:
+    """Name and count the files or texts that were not read, on the error stream."""
     if not broken:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    items = kind if len(broken) != 1 else kind.removesuffix("s")
-    console.print(f"[yellow]skipped {len(broken)} {items}[/] that cannot be read:")
+    items = "file" if kind == "photographs" else kind.removesuffix("s")
+    console.print(f"[yellow]{len(broken)} {items}{'s' * (len(broken) != 1)} not read:[/]")
     for item in broken[:NAMED_PICTURES]:
         console.print(f"  {escape(str(item.path))}: {escape(item.reason)}")
     if len(broken) > NAMED_PICTURES:
-        console.print(f"  … and {len(broken) - NAMED_PICTURES} more; --json lists all of them")
+        console.print(
+            f"  … and {len(broken) - NAMED_PICTURES} more; the CSV and --json list all of them"
+        )
 
 
 def print_notes(notes: list[str]) -> None:
-    """Print what the user should know, with the option that a note is about."""
+    """Print what the user should know."""
     for note in map(with_option, notes):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
 
 
-def print_separation(separation: Any) -> None:
+def print_separation(separation: Separation) -> None:
     """Say how well the descriptions tell the classes apart, before anything is trained."""
     console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"descriptions: {separation.classes} classes × {separation.columns} numbers, which differ in "
-        f"about {separation.effective_rank:.0f} directions. {escape(separation.verdict)}"
-    )
+    console.print(f"descriptions of {separation.classes} classes: {escape(separation.verdict)}")
     if separation.nearest:
         pairs = ", ".join(f"{p.first}–{p.second} {p.distance:.2f}" for p in separation.nearest[:3])
-        console.print(f"[dim]closest candidates (1 is the median distance): {escape(pairs)}[/]")
+        console.print(f"[dim]most alike, where 1 is the usual distance: {escape(pairs)}[/]")
 
 
-def separation_json(separation: Any) -> dict[str, Any]:
+def separation_json(separation: Separation) -> JsonObject:
     """Return the same as plain data."""
     return {
         "verdict": separation.verdict,
@@ -157,7 +131,7 @@ def separation_json(separation: Any) -> dict[str, Any]:
     }
 
 
-def labels_table(labels: Any) -> Table:
+def labels_table(labels: Labels) -> Table:
     """Return the table of classes: how many photographs or texts each got, and how sure."""
     trial = labels.accuracy is not None
     table = Table(header_style="bold")
@@ -177,7 +151,7 @@ def labels_table(labels: Any) -> Table:
     return table
 
 
-def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
+def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None) -> None:
     """Print the table of classes, in a trial the accuracy, and what was written."""
     console = Console(highlight=False, soft_wrap=True)
     print_skipped(fitted.task.data.broken, labels.kind)
@@ -187,7 +161,7 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
         chance = 1 / len(labels.candidates)
         used = "held-out classes" if labels.kind == "photographs" else "texts"
         console.print(
-            f"trial: {labels.accuracy:.1%} right per class (chance {chance:.1%}); the labels of the "
+            f"trial: {labels.accuracy:.1%} right per class (guessing: {chance:.1%}); the labels of the "
             f"{used} were used for this line only"
         )
     if labels.start_accuracy is not None:
@@ -197,9 +171,9 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
     console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
 
 
-def labels_json(labels: Any) -> dict[str, Any]:
+def labels_json(labels: Labels) -> JsonObject:
     """Return the labels as plain data."""
-    content: dict[str, Any] = {
+    content: JsonObject = {
         labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
         "candidates": labels.candidates,

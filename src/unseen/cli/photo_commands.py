@@ -1,22 +1,23 @@
-"""``unseen label`` and ``unseen extract``: photographs to labels, photographs to features."""
+"""``unseen label``: photographs or texts to labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from unseen.cli import feature_rows, options, output
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
+from unseen.cli.progress import extracting
+from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
-from unseen.files import atomic_file
 
 
 def label(
@@ -25,13 +26,20 @@ def label(
     texts: options.Texts = None,
     column: options.Column = "text",
     classes: options.Classes = None,
-    out: Annotated[Path, typer.Option(help="The CSV to write.")] = Path("labels.csv"),
+    class_column: options.ClassColumn = "class",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The CSV to write: labels.csv by default, and trial.csv in a trial.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Also write a page with thumbnails, or texts.", show_default=False),
     ] = None,
     words: options.Words = "",
-    word_weight: options.WordWeight = 0.5,
+    word_weight: options.WordWeight = None,
     prompt: options.Prompt = "",
     candidates: options.Candidates = "",
     hold_out: Annotated[
@@ -58,6 +66,7 @@ def label(
     allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     seed: options.Seed = 0,
+    force: options.Force = False,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -66,12 +75,14 @@ def label(
     Photographs need labelled photographs of other classes, and a description of every class:
     attributes, texts, or just its name. They need no label if --backbone is a model of pictures and
     texts, as CLIP is: --unlabelled photos --classes prompts.csv --backbone hf:FOLDER. Nor do texts:
-    --texts tickets.csv --classes classes.csv. Writes image, label, confidence, runner-up and the round
-    that first trusted the label; of texts row, text, label, confidence, unsure and runner-up. The least
-    sure come first. Killed and started again, it goes on where it was.
+    --texts tickets.csv --classes classes.csv. Writes image, label, confidence and
+    runner-up; of texts row, text, label, confidence, unsure and runner-up. The least sure come first,
+    and files that could not be read last. Killed and started again, it goes on where it was.
     """
     from unseen import labelling
 
+    out = out or Path("trial.csv" if hold_out or truth_column else "labels.csv")
+    check_free(force, out, report)
     if texts is not None or embeddings is not None:
         label_texts(
             TextInput(
@@ -80,6 +91,7 @@ def label(
                 classes,
                 seen,
                 label_column,
+                class_column,
                 truth_column,
                 candidates,
                 embeddings,
@@ -111,7 +123,7 @@ def label(
         preparation, fitted = fit_with_texts(
             backbone, words, cache, method, seed, as_json,
             seen=seen, unlabelled=unlabelled, held_out=hold_out, classes=classes, prompt=prompt,
-            candidates=candidates,
+            candidates=candidates, class_column=class_column,
         )  # fmt: skip
     else:
         preparation = labelling.prepare(
@@ -122,17 +134,20 @@ def label(
             words=words,
             weight=word_weight,
             candidates=candidates,
+            class_column=class_column,
         )
         fitted = fit_photographs(
             preparation, backbone, weights, cache, method or DEFAULT, seed, quiet=as_json
         )
     labels = fitted.labels()
+    facts = _facts(preparation, fitted)
+    kept = set_aside(out, report)
     labels.write(out)
     if report is not None:
         labelling.write_report(
             report,
             labels,
-            _facts(preparation, fitted),
+            facts,
             [*preparation.notes, *fitted.notes],
             fitted.task.data.skipped,
             preparation.separation,
@@ -150,6 +165,8 @@ def label(
         if fitted.start is not None:
             typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
+        output.print_rests_on(facts)
+        output.print_kept(kept)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -170,12 +187,12 @@ def fit_photographs(
         output.print_separation(preparation.separation)
         output.print_notes(preparation.notes)
     network = features.backbone(backbone, weights)
-    with features.FeatureStore(cache) as store, output.extracting("learning") as on_progress:
-        data = labelling.extract(preparation, network, store, on_progress)
-        return labelling.fit(labelling.Task(data, method, seed))
+    with features.FeatureStore(cache) as store, extracting("learning") as show:
+        data = labelling.extract(preparation, network, store, show)
+        return labelling.fit(labelling.Task(data, method, seed), show.round)
 
 
-def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> dict[str, Any]:
+def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit, as plain data."""
     data = fitted.task.data
     return {
@@ -195,7 +212,8 @@ def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) 
 def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     recipe, data = preparation.recipe, fitted.task.data
     described = [f"{len(recipe.attributes)} attributes"] * bool(recipe.attributes)
-    described += [f"words by {recipe.words}"] * bool(recipe.words)
+    share = f" (weight {recipe.weight:g})" if recipe.attributes else ""
+    described += [f"names and descriptions by {recipe.words}{share}"] * bool(recipe.words)
     seen_classes = len(preparation.pictures.seen_classes)
     labelled = f"{len(preparation.pictures.seen)} photographs of {seen_classes} seen classes, and "
     without = f"{len(data.pool)} without a label" if seen_classes else f"{len(data.pool)} photographs"
@@ -210,69 +228,3 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
         how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
         facts["method"] += f", class shares {how}"
     return facts
-
-
-def extract(
-    folder: Annotated[Path, typer.Argument(help="A folder of photographs, in sub-folders or not.")],
-    out: Annotated[Path, typer.Option(help="Where to write: .npz or .csv.")] = Path("features.npz"),
-    backbone: options.BackboneName = "efficientnet-lite0",
-    weights: options.Weights = None,
-    allow_download: options.AllowDownload = False,
-    cache: options.Cache = None,
-    batch: Annotated[int, typer.Option(min=1, help="Photographs that go through at once.")] = 16,
-    strict: options.Strict = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Turn photographs into features, to be used from Python.
-
-    The class of a photograph is the name of its folder. What is finished is kept, so that the same
-    command goes on where it was killed.
-    """
-    from unseen import features
-    from unseen.datasets.image_folder import list_all_images
-
-    if out.suffix.lower() not in (".npz", ".csv"):
-        raise DataError(f"--out {out}: the name must end in .npz or .csv.")
-    paths = list_all_images(folder)
-    network = features.backbone(backbone, weights)
-    with features.FeatureStore(cache) as store, output.extracting() as on_progress:
-        extraction = features.extract(paths, network, store, batch_size=batch, on_progress=on_progress)
-        cache_path = str(store.path)
-    images = [path.relative_to(folder).as_posix() for path in extraction.paths]
-    classes = [path.parent.name for path in extraction.paths]
-    _write_features(out, extraction.X, images, classes, network.name)
-    summary = {
-        "command": "unseen extract",
-        "out": str(out),
-        "backbone": network.name,
-        "photographs": len(extraction.paths),
-        "columns": int(extraction.X.shape[1]),
-        "computed": extraction.computed,
-        "reused": extraction.reused,
-        "cache": cache_path,
-        "skipped": output.skipped_of(extraction.broken),
-    }
-    if as_json:
-        output.print_json(summary)
-    else:
-        output.print_skipped(extraction.broken)
-        typer.echo(
-            f"wrote {out}: {len(extraction.paths)} photographs × {extraction.X.shape[1]} numbers, "
-            f"{extraction.computed} computed now, {extraction.reused} known"
-        )
-        if out.suffix.lower() == ".npz":
-            typer.echo(f"read it with: numpy.load({str(out)!r}), which has X, y and images")
-    if strict and extraction.broken:
-        raise typer.Exit(options.SKIPPED_EXIT_CODE)
-
-
-def _write_features(out: Path, X: Any, images: list[str], classes: list[str], name: str) -> None:
-    from unseen.datasets.table_files import write_table
-
-    with atomic_file(out) as temporary:
-        if out.suffix.lower() == ".csv":
-            columns = [f"f{i}" for i in range(X.shape[1])]
-            write_table(temporary, columns, {"class": classes, "image": images}, X)
-            return
-        with temporary.open("wb") as file:
-            np.savez(file, X=X, y=np.array(classes), images=np.array(images), features=np.array(name))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
 from unseen.cli import options, output
+from unseen.cli.progress import extracting
+from unseen.cli.result_files import set_aside
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT_FOR_TEXTS
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, TextPreparation
@@ -26,6 +29,7 @@ class TextInput:
     classes: Path | None
     seen: Path | None
     label_column: str
+    class_column: str = "class"
     truth_column: str = ""
     candidates: str = ""
     embeddings: Path | None = None
@@ -55,11 +59,12 @@ def label_texts(
         )
     preparation, fitted = fit_texts(given)
     labels = fitted.labels()
+    kept = set_aside(out, report)
     labels.write(out)
     data = fitted.task.data
     separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
+    facts = _facts(preparation, fitted)
     if report is not None:
-        facts = _facts(preparation, fitted)
         labelling.write_text_report(report, fitted, facts, fitted.notes, separation)
     if as_json:
         output.print_json(
@@ -75,6 +80,8 @@ def label_texts(
         if fitted.start is not None:
             typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
+        output.print_rests_on(facts)
+        output.print_kept(kept)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -113,8 +120,9 @@ def predict_texts(
     """Label texts with a model from a file; nothing is trained."""
     from unseen import features, labelling
 
-    with features.FeatureStore(cache) as store, output.extracting(kind="texts") as show:
+    with features.FeatureStore(cache) as store, extracting(kind="texts") as show:
         labels, broken = labelling.predict_texts(path, texts, column, store, candidates, show, words)
+    kept = set_aside(out)
     labels.write(out)
     if as_json:
         skipped = [{"text": str(b.path), "reason": b.reason} for b in broken]
@@ -124,6 +132,7 @@ def predict_texts(
     output.print_skipped(broken, "texts")
     Console().print(output.labels_table(labels))
     typer.echo(f"wrote {out}: {len(labels.answers)} texts, {len(labels.unsure)} unsure")
+    output.print_kept(kept)
 
 
 def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
@@ -136,6 +145,7 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
         column=given.column,
         seen=given.seen,
         label_column=given.label_column,
+        class_column=given.class_column,
         truth_column=given.truth_column,
         candidates=given.candidates,
     )
@@ -146,14 +156,12 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
     if given.class_embeddings is not None:
         raise DataError("--class-embeddings goes with --embeddings: both come from one encoder.")
     encoder = features.text_encoder(given.words or "minilm")
-    with features.FeatureStore(given.cache) as store, output.extracting("learning", "texts") as show:
+    with features.FeatureStore(given.cache) as store, extracting("learning", "texts") as show:
         data = labelling.extract_texts(preparation, encoder, store, show)
-        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed), show.round)
 
 
-def text_fit_json(
-    command: str, out: Path, preparation: TextPreparation, fitted: Fitted
-) -> dict[str, Any]:
+def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
     data = fitted.task.data
     return {

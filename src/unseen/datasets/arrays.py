@@ -187,7 +187,7 @@ def _from_container(path: PathLike, suffix: str, key: str | None, max_bytes: int
     return pick(held, keys, path)
 
 
-def pick(held: Mapping[str, Any], keys: tuple[str, ...], path: PathLike) -> Any:
+def pick(held: Mapping[str, object], keys: tuple[str, ...], path: PathLike) -> Any:
     """Return the first of these arrays that the container holds."""
     for key in keys:
         if key in held:

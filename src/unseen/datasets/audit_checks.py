@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from unseen.typing import Array
 Check = Callable[[ZeroShotDataset, Statistics], Iterator[Finding]]
 
 
-def some(names: Array | list[Any], limit: int = 5) -> str:
+def some(names: Array | list[object], limit: int = 5) -> str:
     """List a few names, and say how many more there are."""
     texts = [str(n) for n in names]
     more = f" and {len(texts) - limit} more" if len(texts) > limit else ""

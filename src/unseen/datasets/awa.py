@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from unseen.datasets import native
 from unseen.datasets.missing import fill_missing
@@ -14,7 +14,7 @@ from unseen.datasets.sidecar import class_names, read_sidecar
 from unseen.datasets.splits import one_based, read_numbered, unseen_class_split
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES
-from unseen.typing import Array
+from unseen.typing import Array, Codes
 
 PathLike = str | os.PathLike[str]
 
@@ -90,7 +90,7 @@ def load_awa(
     )
 
 
-def _row_labels(held: native.Features, labels: PathLike | None, folder: Path, classes: int) -> Any:
+def _row_labels(held: native.Features, labels: PathLike | None, folder: Path, classes: int) -> Codes:
     if labels is None and held.labels is not None:
         return one_based(held.labels, classes, held.path, "labels", "the classes")
     path = native.first_of(folder, ["labels.txt"], "labels") if labels is None else Path(labels)

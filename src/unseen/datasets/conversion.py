@@ -84,7 +84,7 @@ def detect_layout(path: PathLike) -> str:
     )
 
 
-def load_dataset(path: PathLike, layout: str | None = None, **options: Any) -> ZeroShotDataset:
+def load_dataset(path: PathLike, layout: str | None = None, **options: object) -> ZeroShotDataset:
     """Load whatever data set lies at ``path``.
 
     Parameters

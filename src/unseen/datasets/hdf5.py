@@ -10,7 +10,8 @@ import math
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from unseen.datasets.hdf5_text import read_variable_text
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from h5py import Dataset, File
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # deflate, shuffle, fletcher32, szip, nbit, scale-offset, and h5py's own lzf
@@ -43,7 +47,7 @@ class HDF5Rows:
     an array of row numbers in any order; ``np.asarray`` reads it whole.
     """
 
-    def __init__(self, path: str | os.PathLike[str], dataset: Any) -> None:
+    def __init__(self, path: str | os.PathLike[str], dataset: Dataset) -> None:
         self._path, self._dataset = path, dataset
         self.shape: tuple[int, ...] = tuple(dataset.shape)
         self.dtype: np.dtype[Any] = dataset.dtype
@@ -106,12 +110,12 @@ def read_hdf5(
     return values
 
 
-def _is_group(h5py: Any, file: Any, name: str) -> bool:
+def _is_group(h5py: ModuleType, file: File, name: str) -> bool:
     link = file.get(name, getlink=True)
     return isinstance(link, h5py.HardLink) and isinstance(file[name], h5py.Group)
 
 
-def _checked(h5py: Any, file: Any, path: str | os.PathLike[str], name: str) -> Any:
+def _checked(h5py: ModuleType, file: File, path: str | os.PathLike[str], name: str) -> Any:
     """Return the data set of this name if all of it lies in this file."""
     place = f"{path}: data set {name!r}"
     link = file.get(name, getlink=True)
@@ -121,13 +125,13 @@ def _checked(h5py: Any, file: Any, path: str | os.PathLike[str], name: str) -> A
             "Copy the data into the file itself."
         )
     dataset = file[name]
-    if not isinstance(dataset, h5py.Dataset):
+    if not isinstance(dataset, Dataset):
         raise DataError(f"{place} is not a data set.")
     _check_storage(dataset, place)
     return dataset
 
 
-def _check_storage(dataset: Any, place: str) -> None:
+def _check_storage(dataset: Dataset, place: str) -> None:
     if dataset.external or dataset.is_virtual:
         raise DataError(f"{place} keeps its data in other files, which are not read.")
     creation = dataset.id.get_create_plist()
@@ -147,11 +151,11 @@ def _check_storage(dataset: Any, place: str) -> None:
 
 
 def _value(
-    h5py: Any,
-    file: Any,
+    h5py: ModuleType,
+    file: File,
     path: str | os.PathLike[str],
     name: str,
-    dataset: Any,
+    dataset: Dataset,
     lazy: bool,
     max_bytes: int,
 ) -> Any:
@@ -175,7 +179,7 @@ def _value(
     return np.asarray(dataset[()])
 
 
-def _attribute(dataset: Any, name: str) -> Any:
+def _attribute(dataset: Dataset, name: str) -> Any:
     """Return one of MATLAB's small attributes; None where it is absent or of another type."""
     if name not in dataset.attrs:
         return None
@@ -183,14 +187,14 @@ def _attribute(dataset: Any, name: str) -> Any:
     return dataset.attrs[name] if dtype.kind in "Siu" and dtype.itemsize <= 64 else None
 
 
-def _reference(h5py: Any, file: Any, path: Any, place: str, ref: Any) -> str:
+def _reference(h5py: ModuleType, file: File, path: object, place: str, ref: object) -> str:
     target = file[ref]  # an object reference cannot leave its file
-    if not isinstance(target, h5py.Dataset):
+    if not isinstance(target, Dataset):
         raise DataError(f"{path}: {place} refers to something that is not a text.")
     return _characters(target, f"{path}: {place}")
 
 
-def _characters(dataset: Any, place: str) -> str:
+def _characters(dataset: Dataset, place: str) -> str:
     _check_storage(dataset, place)
     if _attribute(dataset, "MATLAB_empty"):
         return ""
@@ -199,7 +203,7 @@ def _characters(dataset: Any, place: str) -> str:
     return np.asarray(dataset[()]).astype("<u2").tobytes().decode("utf-16-le")
 
 
-def _mapped(path: str | os.PathLike[str], dataset: Any) -> Array | None:
+def _mapped(path: str | os.PathLike[str], dataset: Dataset) -> Array | None:
     """Map a contiguous data set into memory; None where it is stored otherwise."""
     offset = dataset.id.get_offset()
     if offset is None or dataset.chunks or not dataset.size:

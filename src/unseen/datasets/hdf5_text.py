@@ -11,16 +11,19 @@ import mmap
 import os
 import struct
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.exceptions import DataError
 from unseen.files import check_size
+
+if TYPE_CHECKING:
+    from h5py import Dataset
 
 _ELEMENT = struct.Struct("<IQI")  # length, address of the heap, number in the heap
 _OBJECT = struct.Struct("<HHIQ")  # number, references, reserved, size
 
 
-def read_variable_text(path: str | os.PathLike[str], place: str, dataset: Any) -> list[str]:
+def read_variable_text(path: str | os.PathLike[str], place: str, dataset: Dataset) -> list[str]:
     """Return the texts of a contiguous data set of variable-length strings."""
     sizes = dataset.file.id.get_create_plist().get_sizes()
     offset = dataset.id.get_offset()

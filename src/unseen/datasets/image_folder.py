@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,22 @@ from unseen.datasets.splits import unseen_class_split
 from unseen.datasets.table_layout import read_semantics
 from unseen.exceptions import DataError
 from unseen.files import reading
-from unseen.image_files import open_image, read_picture_file
+from unseen.image_files import IMAGE_SUFFIXES, missing_decoder, open_image, read_picture_file
 
 PathLike = str | os.PathLike[str]
 
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _SIDE, _BINS = 12, 16
+
+
+@dataclass(frozen=True)
+class FolderContents:
+    """The pictures of a folder, sorted, and its other files with the reason why each is not read.
+
+    Hidden files, whose names begin with a dot, are in neither list.
+    """
+
+    pictures: list[Path]
+    unread: list[tuple[Path, str]]
 
 
 def load_image_folder(
@@ -30,7 +40,7 @@ def load_image_folder(
     semantics: object,
     unseen: PathLike | Sequence[str],
     *,
-    extract: Callable[[Sequence[Path]], Any] | None = None,
+    extract: Callable[[Sequence[Path]], object] | None = None,
     features: str | None = None,
     name: str | None = None,
 ) -> ZeroShotDataset:
@@ -92,28 +102,49 @@ def load_image_folder(
 
 def list_images(folder: PathLike) -> list[Path]:
     """Return the pictures in the sub-folders of ``folder``, sorted; a link out of it is refused."""
-    folder = _existing(folder)
-    paths = sorted(
-        p
-        for sub in folder.iterdir()
-        if sub.is_dir() and not sub.name.startswith(".")
-        for p in sub.iterdir()
-        if p.suffix.lower() in IMAGE_SUFFIXES
-    )
-    return _checked(folder, paths, "Put them in one sub-folder a class")
+    return class_folders(folder).pictures
 
 
 def list_all_images(folder: PathLike) -> list[Path]:
     """Return the pictures anywhere in ``folder``, sorted; a link out of it is refused."""
+    return any_folder(folder).pictures
+
+
+def class_folders(folder: PathLike) -> FolderContents:
+    """Return the pictures ``<folder>/<class>/<picture>``, and all other files in ``folder``."""
+    return _contents(folder, "Put them in one sub-folder a class", depth=2)
+
+
+def any_folder(folder: PathLike) -> FolderContents:
+    """Return the pictures anywhere in ``folder``, and all other files in it."""
+    return _contents(folder, "Put them there")
+
+
+def _contents(folder: PathLike, remedy: str, depth: int = 0) -> FolderContents:
+    """List a folder; with ``depth``, pictures must lie so deep."""
     folder = _existing(folder)
-    paths = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and not path.is_dir()
-    )
-    return _checked(folder, paths, "Put them there")
+    pictures, unread = [], []
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if any(part.startswith(".") for part in parts) or path.is_dir():
+            continue
+        reason = _not_read(path)
+        if not reason and depth and len(parts) != depth:
+            reason = "it lies in no folder of a class" if len(parts) < depth else "it lies too deep"
+            reason += ": labelled pictures lie in one sub-folder a class"
+        if reason:
+            unread.append((path, reason))
+        else:
+            pictures.append(path)
+    return FolderContents(_checked(folder, pictures, unread, remedy), unread)
+
+
+def _not_read(path: Path) -> str:
+    """Say why a file is not read, judged by its name; "" if it is."""
+    suffix = path.suffix.lower()
+    if suffix not in IMAGE_SUFFIXES:
+        return f"{suffix} is no picture format that is read" if suffix else "its name has no ending"
+    return missing_decoder(suffix)
 
 
 def _existing(folder: PathLike) -> Path:
@@ -123,13 +154,16 @@ def _existing(folder: PathLike) -> Path:
     return folder
 
 
-def _checked(folder: Path, paths: list[Path], remedy: str) -> list[Path]:
+def _checked(
+    folder: Path, paths: list[Path], unread: list[tuple[Path, str]], remedy: str
+) -> list[Path]:
     root = folder.resolve()
     for path in paths:
         if not path.resolve().is_relative_to(root):
             raise DataError(f"{path}: is a link that leads out of {folder}. Copy the picture in.")
     if not paths:
-        raise DataError(f"{folder}: no pictures. {remedy}, as {', '.join(IMAGE_SUFFIXES)}.")
+        first = f" {unread[0][0].name} is not read: {unread[0][1]}." if unread else ""
+        raise DataError(f"{folder}: no pictures.{first} {remedy}, as {', '.join(IMAGE_SUFFIXES)}.")
     return paths
 
 

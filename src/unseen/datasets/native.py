@@ -22,7 +22,7 @@ from unseen.datasets.arrays import (
 from unseen.datasets.sidecar import ROWS, Sidecar
 from unseen.datasets.splits import Index, one_based, read_class_list, read_split
 from unseen.exceptions import DataError
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 PathLike = str | os.PathLike[str]
 
@@ -103,7 +103,7 @@ def kept_split(folder: Path, rows: int) -> dict[str, Index] | None:
 
 
 def unseen_from(
-    unseen: PathLike | Sequence[Any] | None, default: Path, classes: Array
+    unseen: PathLike | Sequence[Label] | None, default: Path, classes: Array
 ) -> tuple[list[Any], object]:
     """Return the unseen classes: a sequence, a list on disk, or the default list on disk."""
     known = set(classes.tolist())
@@ -123,7 +123,7 @@ def unseen_from(
     return list(unseen), "unseen="
 
 
-def check_rows(X: Any, labels: Sequence[Any] | Array, features: Path, source: object) -> None:
+def check_rows(X: Any, labels: Sequence[object] | Array, features: Path, source: object) -> None:
     """Check that there is one feature row for each label."""
     if len(X) != len(labels):
         raise DataError(

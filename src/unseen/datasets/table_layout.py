@@ -25,7 +25,7 @@ from unseen.datasets.table_files import Table, read_table
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, safe_image_name
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 PathLike = str | os.PathLike[str]
 
@@ -36,9 +36,9 @@ NAMES = ("class", "image", "split")
 def load_table(
     features: PathLike,
     semantics: object,
-    split: PathLike | Sequence[Any] | Mapping[str, Any] | None = None,
+    split: PathLike | Sequence[object] | Mapping[str, object] | None = None,
     *,
-    labels: PathLike | Sequence[Any] | None = None,
+    labels: PathLike | Sequence[Label] | None = None,
     dtype: npt.DTypeLike | None = None,
     name: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
@@ -143,8 +143,8 @@ def _as_classes(table: Table) -> Array:
 def _labels(
     path: Path,
     text: Mapping[str, Sequence[str]],
-    labels: Any,
-    stored: Any,
+    labels: object,
+    stored: object,
     table: ClassTable,
     rows: int,
 ) -> Array:
@@ -198,7 +198,7 @@ def _split(
     return unseen_class_split(y, list(split), "split="), "unseen classes"
 
 
-def _index(values: Any, part: str) -> Index:
+def _index(values: object, part: str) -> Index:
     array = np.asarray(values)
     if array.size and (array.ndim != 1 or array.dtype.kind not in "iu"):
         raise DataError(f"split[{part!r}] must be a list of row numbers from 0.")

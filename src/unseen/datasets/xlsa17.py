@@ -136,20 +136,20 @@ def _feature_hint(folder: Path) -> str:
     )
 
 
-def _need(held: Mapping[str, Any], name: str, path: Path) -> Any:
+def _need(held: Mapping[str, object], name: str, path: Path) -> Any:
     if name not in held:
         raise DataError(f"{path}: has no variable {name!r}. It is not in the xlsa17 layout.")
     return held[name]
 
 
-def _classes(splits: Mapping[str, Any], path: Path, sidecar: Sidecar | None) -> Array:
+def _classes(splits: Mapping[str, object], path: Path, sidecar: Sidecar | None) -> Array:
     names = _need(splits, "allclasses_names", path)
     if not isinstance(names, list) or not all(n.strip() for n in names):
         raise DataError(f"{path}: 'allclasses_names' must be a cell of class names, none empty.")
     return class_names(names, sidecar, path)
 
 
-def _labels(held: Mapping[str, Any], path: Path, classes: int, rows: int) -> Index:
+def _labels(held: Mapping[str, object], path: Path, classes: int, rows: int) -> Index:
     labels = one_based(_need(held, "labels", path), classes, path, "labels", "the classes")
     if len(labels) != rows:
         raise DataError(
@@ -170,7 +170,7 @@ def _semantics(
 
 
 def _split(
-    splits: Mapping[str, Any],
+    splits: Mapping[str, object],
     path: Path,
     y: Array,
     classes: Array,
@@ -189,7 +189,7 @@ def _split(
     return index, f"the split of the file (PS), {_version(splits, index['test_seen'])}"
 
 
-def _version(splits: Mapping[str, Any], test_seen: Index) -> str:
+def _version(splits: Mapping[str, object], test_seen: Index) -> str:
     """Tell v1 from v2: v1's validation rows take in the held-out rows of seen classes."""
     validation = [np.asarray(splits[n]).ravel() for n in ("train_loc", "val_loc") if n in splits]
     if validation and np.isin(test_seen + 1, np.concatenate(validation)).any():
@@ -211,7 +211,7 @@ def _standard(folder: Path, classes: Array, lists: PathLike | None) -> tuple[lis
 
 
 def _images(
-    held: Mapping[str, Any], path: Path, sidecar: Sidecar | None
+    held: Mapping[str, object], path: Path, sidecar: Sidecar | None
 ) -> tuple[list[str] | None, str]:
     """Return the image names, relative to the folder that they share, and a note of that folder."""
     if sidecar is not None and sidecar.images is not None:

@@ -19,6 +19,7 @@ AROUND = ("cli", "serving", "labelling", "features", "persistence")
 """Packages that no fit and no measurement uses."""
 
 PAGES = (
+    "experiments/forms.py",
     "experiments/paper.py",
     "experiments/published_comparison.py",
     "experiments/result_figures.py",

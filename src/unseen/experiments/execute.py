@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen import FastTraining, metrics
+from unseen import FastTraining, LinearRegressionZSL, metrics
 from unseen.datasets import ZeroShotDataset, audit
 from unseen.exceptions import DataError
 from unseen.experiments import registry
@@ -22,8 +22,11 @@ from unseen.experiments.domain_distance import proxy_a_distance
 from unseen.experiments.hardest_rows import hardest_rows
 from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
+from unseen.experiments.risk_bound import capacity_term, joint_error
+from unseen.experiments.start_accuracy import start_accuracy
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, answer_pool, pool_batches
-from unseen.typing import Array
+from unseen.rows.labelled import Rows
+from unseen.typing import Array, Classifier, JsonObject
 
 
 class NotApplicable(DataError):
@@ -39,8 +42,8 @@ class Outcome:
     seconds: float = float("nan")
     predict_seconds: float = float("nan")
     peak_mb: float = float("nan")
-    metrics: dict[str, Any] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
+    metrics: JsonObject = field(default_factory=dict)
+    history: list[JsonObject] = field(default_factory=list)
     error: str = ""
 
 
@@ -55,11 +58,21 @@ def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
             metrics={"findings": [asdict(f) for f in report.findings], **facts},
         )
     if cell.method == registry.DISTANCE:
-        value, error = proxy_a_distance(data, cell.seed)
-        return Outcome("done", data.features, metrics={"a_distance": value, "domain_error": error})
+        return Outcome("done", data.features, metrics=_bound_terms(cell, data))
     if cell.setting in POOL_SETTINGS:
         return _answer_unlabelled(cell, data)
     return _fit_and_measure(cell, data)
+
+
+def _bound_terms(cell: Cell, data: ZeroShotDataset) -> dict[str, Any]:
+    """Return the terms of Eq. (25) that belong to the data set."""
+    value, error = proxy_a_distance(data, cell.seed)
+    return {
+        "a_distance": value,
+        "domain_error": error,
+        "capacity": capacity_term(data.X.shape[1], len(data.test_unseen)),
+        "joint_error": joint_error(data, cell.seed),
+    }
 
 
 def training_input(cell: Cell, data: ZeroShotDataset) -> tuple[Any, Array]:
@@ -86,7 +99,8 @@ def _share(labels: Array, rows: Array, share: float) -> Array:
 
 def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
     candidates = "all" if cell.setting == "gzsl" else "unseen"
-    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates)
+    form = cell.preset, cell.parameters
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates, form)
     if cell.prior == "default":
         return model
     pool = data.test_unseen
@@ -124,6 +138,8 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
     predict_seconds = (time.perf_counter() - start) / len(rows)
     measured = _metrics(cell, data, model, rows, scores)
     about_pool = [w for w in raised if "Adaptation" in w.category.__name__]
+    if cell.setting == "zsl" and registry.method(cell.method).transductive:
+        measured |= start_accuracy(model, data.X[rows], data.y[rows])
     measured["warnings"] = sorted({str(w.message) for w in about_pool})
     if cell.share == 1 and cell.setting == "zsl" and cell.prior == "default":
         measured |= _seen_error(cell, data, model)
@@ -143,7 +159,8 @@ def _answer_unlabelled(cell: Cell, data: ZeroShotDataset) -> Outcome:
         batches = pool_batches(cell.setting, data.y, classes, random)
     except DataError as error:
         raise NotApplicable(str(error)) from None
-    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all")
+    form = cell.preset, cell.parameters
+    model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, "all", form)
     reset_peak()
     begin = time.perf_counter()
     answers = answer_pool(model, data.X, data.y, batches)
@@ -168,12 +185,12 @@ def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:
 
 
 def _metrics(
-    cell: Cell, data: ZeroShotDataset, model: Any, rows: Array, scores: Array
-) -> dict[str, Any]:
+    cell: Cell, data: ZeroShotDataset, model: Classifier, rows: Array, scores: Array
+) -> JsonObject:
     true, classes = data.y[rows], np.asarray(model.classes_)
     predicted = classes[scores.argmax(axis=1)]
     by_class = metrics.accuracy_by_class(true, predicted)
-    measured: dict[str, Any] = {
+    measured: JsonObject = {
         "per_image": metrics.per_image_accuracy(true, predicted),
         "by_class": {str(c): v for c, v in by_class.items()},
     }
@@ -195,7 +212,13 @@ def _metrics(
 
 
 def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, float]:
-    """Return ε and ε̄ of Eq. (26) and (27) for models that regress on one-hot labels."""
+    """Return ε and ε̄ of Eq. (26) and (27), for LR and for models that regress on one-hot labels."""
+    inner = getattr(model, "estimator_", model)
+    if isinstance(inner, LinearRegressionZSL):
+        table = data.semantics.vectors[data.semantics.positions(model.seen_classes_)]
+        codes = np.searchsorted(model.seen_classes_, data.y[data.train])
+        of_rows, of_patterns = inner.training_errors(Rows(data.X[data.train], codes), table)
+        return {"seen_error_rows": of_rows, "seen_error_patterns": of_patterns}
     if registry.method(cell.method).plain_name not in registry.ONE_HOT_METHODS:
         return {}
     judge = model
@@ -206,7 +229,7 @@ def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, floa
     return {"seen_error_rows": of_rows, "seen_error_patterns": of_patterns}
 
 
-def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[dict[str, Any]]:
+def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[JsonObject]:
     """Return the rounds, with the share of rows first trusted in each whose final label is right."""
     rounds = getattr(model, "history_", None)
     if not rounds:
@@ -216,7 +239,7 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
     right = model.transduction_[pool] == data.y[rows]
     lines = []
     for item in rounds:
-        line: dict[str, Any] = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
+        line: JsonObject = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
         new = first == item.round
         line["newly_trusted"] = int(new.sum())
         line["purity"] = float(right[new].mean()) if new.any() else None

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import unseen
 from unseen.experiments import registry
@@ -17,11 +16,14 @@ from unseen.experiments.code_digest import code_digest
 from unseen.experiments.specification import (
     LABELLED_SETTINGS,
     Experiment,
+    Parameter,
     Specification,
     derive_seed,
+    frozen_parameters,
 )
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.methods import catalogue
+from unseen.typing import JsonObject
 
 
 @cache
@@ -49,6 +51,11 @@ class Cell:
     share: float = 1.0
     C: float | None = None
     data_hash: str = ""
+    preset: str = "default"
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+
+    def __post_init__(self) -> None:  # a cell that comes from JSON has lists
+        object.__setattr__(self, "parameters", frozen_parameters(self.parameters))
 
     @property
     def seed(self) -> int:
@@ -70,9 +77,11 @@ class Cell:
             extras.append(f"share {self.share:g}" if self.share else "one row a class")
         if self.C is not None:
             extras.append(f"C={self.C:g}")
+        extras += [self.preset] * (self.preset != "default")
+        extras += [f"{name}={value}" for name, value in self.parameters]
         return " · ".join([self.dataset, self.method, f"trial {self.trial}", *extras])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return asdict(self)
 
@@ -111,8 +120,8 @@ def make_plan(specification: Specification, data: Path | None = None) -> Plan:
     cells: dict[Cell, None] = {}
     for experiment in specification.experiments:
         for name in experiment.methods:
-            if name not in registry.MEASUREMENTS:
-                registry.method(name)
+            if name not in registry.MEASUREMENTS:  # what cannot be built is said before any fit
+                registry.configured(name, None, 0, form=(experiment.preset, experiment.parameters))
         for dataset in registry.resolve(experiment.datasets, data) if experiment.datasets else ():
             if dataset not in hashes:
                 hashes[dataset] = registry.fingerprint(dataset, data)
@@ -138,13 +147,13 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
             cells.append(Cell(dataset, name, data_hash=data_hash))
             continue
         transductive = registry.method(name).transductive
+        form: JsonObject = {"preset": experiment.preset, "parameters": experiment.parameters}
         for trial in range(experiment.trials):
-            cells += [Cell(dataset, name, trial, pool, data_hash=data_hash) for pool in pools]
+            cells += [Cell(dataset, name, trial, p, data_hash=data_hash, **form) for p in pools]
             for setting in settings:
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
                         for C in experiment.C or (None,):
-                            cells.append(
-                                Cell(dataset, name, trial, setting, prior, share, C, data_hash)
-                            )
+                            fit = dataset, name, trial, setting, prior, share, C, data_hash
+                            cells.append(Cell(*fit, **form))
     return cells

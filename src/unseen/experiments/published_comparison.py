@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from unseen.experiments import paper, registry
-from unseen.experiments.results import Results, measured, signed
+from unseen.experiments.forms import FORM_NAMES, FORMS_NOTE
+from unseen.experiments.results import Results, signed
 from unseen.reporting.value_table import Table, Value
 
 _TITLES = {
@@ -16,38 +17,54 @@ _TITLES = {
 _MARKS = {"VGG-19 (fc7)": "vgg", "GoogLeNet": "googlenet", "DeCAF": "decaf"}
 
 
+_COLUMNS = (
+    *("Method", "Published", "As printed", "Published preset", "Default", "Difference", "Comparable?"),
+    *("Paper's data", "Our data", "Paper's features", "Our features"),
+)
+
+
 def beside_paper(results: Results, table: str) -> Table:
     """Return every published number of a table with ours on each data set of that name."""
-    columns = ("Method", "Published", "Ours", "Difference", "Comparable?", "Paper's data", "Our data",
-               "Paper's features", "Our features")  # fmt: skip
-    ours = {registry.method(m).table_name: m for m in results.methods()}
+    ours: dict[str, list[str]] = {}
+    for method in results.methods():
+        ours.setdefault(registry.method(method).table_name, []).append(method)
     together, alone = [], []
     for line in paper.accuracies(table):
-        spread = "" if line.deviation is None else f" ± {line.deviation:g}"
-        published = Value(f"{line.mean:g}{spread}", line.mean)
-        theirs = Value(line.method), Value(line.column), Value(line.features)
-        pairs = 0
-        for dataset in results.datasets:
-            our_value = measured(results.select(dataset, ours.get(line.method, "")))
-            if registry.paper_column(dataset) != line.column or our_value.number is None:
-                continue
-            pairs += 1
-            features = results.features(dataset)
-            gap = our_value.number - line.mean
-            difference = Value(signed(gap), gap, our_value.keys, f"mean accuracy minus {line.mean!r}")
-            verdict = Value(why_not(dataset, features, line.features) or "comparable")
-            ends = theirs[1], Value(dataset), theirs[2], Value(features)
-            together.append([theirs[0], published, our_value, difference, verdict, *ends])
+        names = ours.get(line.method, [])
+        datasets = [d for d in results.datasets if registry.paper_column(d) == line.column]
+        pairs = [_pair(results, line, d, m) for d in datasets for m in names]
+        pairs = [pair for pair in pairs if any(v.keys for v in pair)]
+        together += pairs
         if not pairs:
-            none = Value("–")
-            why = Value("not in this library" if line.method not in ours else "no such data here")
-            alone.append([theirs[0], published, none, none, why, theirs[1], none, theirs[2], none])
-    rows = together + alone
+            why = "no such data here" if names else "not in this library"
+            blank = [Value("–")] * 4
+            ends = Value(line.column), Value("–"), Value(line.features), Value("–")
+            alone.append([Value(line.method), _published(line), *blank, Value(why), *ends])
     notes = [
-        "Where the features (or the split, or the data) differ, the two numbers are not comparable, "
-        "whatever their difference."
+        "The difference is that of the default. Where the features (or the split, or the data) differ, "
+        "the two numbers are not comparable, whatever their difference.",
+        FORMS_NOTE,
     ]
-    return Table(f"paper_{table}", _TITLES[table], columns, rows, notes)
+    return Table(f"paper_{table}", _TITLES[table], _COLUMNS, together + alone, notes)
+
+
+def _published(line: paper.Published) -> Value:
+    spread = "" if line.deviation is None else f" ± {line.deviation:g}"
+    return Value(f"{line.mean:g}{spread}", line.mean)
+
+
+def _pair(results: Results, line: paper.Published, dataset: str, method: str) -> list[Value]:
+    """Return one line of the table: a published number beside one method on one data set."""
+    forms = [results.value(dataset, method, preset=preset) for preset in FORM_NAMES]
+    default, features = forms[-1], results.features(dataset)
+    difference = Value("–")
+    if default.number is not None:
+        gap = default.number - line.mean
+        difference = Value(signed(gap), gap, default.keys, f"mean accuracy minus {line.mean!r}")
+    verdict = Value(why_not(dataset, features, line.features) or "comparable")
+    name = line.method if line.method in ("", method) else f"{line.method} ({method})"
+    ends = Value(line.column), Value(dataset), Value(line.features), Value(features)
+    return [Value(name), _published(line), *forms, difference, verdict, *ends]
 
 
 def why_not(dataset: str, ours: str, published: str) -> str:

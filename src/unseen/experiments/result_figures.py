@@ -89,6 +89,7 @@ def weight(results: Results) -> list[Figure]:
     lines = []
     for dataset in results.datasets:
         rows = [r for r in results.fits if r.dataset == dataset and r.C is not None]
+        rows = [r for r in rows if r.preset == "default" and not r.parameters]
         values = sorted({r.C for r in rows if r.C is not None})
         if len(values) > 2:
             method = rows[0].method
@@ -200,7 +201,8 @@ def _line(label: str, x: list[Any], groups: list[list[Row]]) -> Line:
 
 
 def _of(row: Row, dataset: str, method: str) -> bool:
-    plain = row.setting == "zsl" and row.prior == "default"
+    plain = row.setting == "zsl" and row.prior == "default" and row.preset == "default"
+    plain = plain and not row.parameters
     return row.dataset == dataset and row.method == method and plain
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from unseen.experiments import registry
 from unseen.experiments.result_figures import all_figures
@@ -17,6 +16,7 @@ from unseen.reporting.html_page import html_page, section, warning_box, write_te
 from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 from unseen.reporting.thumbnails import thumbnail_grid
 from unseen.reporting.value_table import Table, Value, table_html
+from unseen.typing import JsonObject
 from unseen.version import __version__
 
 
@@ -109,8 +109,7 @@ def _rounds(results: Results) -> Table:
                "classes covered", "answers changed, %")  # fmt: skip
     rows = []
     for row in results.fits:
-        plain = row.setting == "zsl" and row.prior == "default" and row.share == 1 and row.C is None
-        if row.trial or not row.history or not plain:
+        if row.trial or not row.history or not row.plain or row.preset != "default":
             continue
         for line in row.history:
             numbers = (line["round"], line["selected"], line["newly_trusted"])
@@ -132,7 +131,7 @@ def _hardest(results: Results) -> str:
     parts = []
     for dataset in results.datasets:
         trials = [r for r in results.fits if r.dataset == dataset and r.metrics.get("hardest")]
-        trials = [r for r in trials if r.prior == "default"]
+        trials = [r for r in trials if r.prior == "default" and r.preset == "default"]
         if trials:
             row = max(trials, key=lambda r: r.accuracy)
             head = f"<h3>{escape(dataset)}, {escape(row.method)}</h3>"
@@ -140,7 +139,7 @@ def _hardest(results: Results) -> str:
     return "\n".join(parts) or "<p>No wrong answer was stored.</p>"
 
 
-def _wrong_rows(hardest: list[dict[str, Any]]) -> str:
+def _wrong_rows(hardest: list[JsonObject]) -> str:
     """Return wrong answers, most confident first: pictures, then rows without a picture as a list."""
     pictures, lines = [], []
     for item in hardest:
@@ -165,12 +164,15 @@ def _warnings(results: Results) -> list[str]:
                 head = f"{row.dataset}: {finding['code']}"
                 boxes.append(warning_box(text, head, finding["severity"]))
     for row in results.fits:
-        head = f"{row.dataset}: {row.method}, {row.setting}, {row.prior} prior"
+        form = "" if row.preset == "default" else f", {row.preset}"
+        head = f"{row.dataset}: {row.method}{form}, {row.setting}, {row.prior} prior"
         boxes += [warning_box(text, head) for text in row.metrics.get("warnings", [])]
     for row in results.all:
-        if row.status == "failed":
+        if row.status in ("failed", "diverged"):
             last_line = row.error.strip().split("\n")[-1]
-            boxes.append(warning_box(last_line, f"{row.dataset}: {row.method} failed.", "error"))
+            form = "" if row.preset == "default" else f", {row.preset}"
+            head = f"{row.dataset}: {row.method}{form}: {row.status}."
+            boxes.append(warning_box(last_line, head, "error" if row.status == "failed" else "warning"))
     return list(dict.fromkeys(boxes))
 
 
@@ -191,6 +193,8 @@ def _reproduce(results: Results, rerun_command: str) -> str:
         extras = [row.setting, f"trial {row.trial}", f"prior {row.prior}", f"share {row.share:g}"]
         if row.C is not None:
             extras.append(f"C {row.C:g}")
+        extras += [row.preset] * (row.preset != "default")
+        extras += [f"{name}={value}" for name, value in row.parameters]
         key = (row.key,)
         number = 100 * row.accuracy
         accuracy = (
@@ -200,7 +204,8 @@ def _reproduce(results: Results, rerun_command: str) -> str:
         if row.seconds == row.seconds:
             seconds = Value(f"{row.seconds:.2f}", row.seconds, key, "mean seconds")
         texts = (row.key, row.dataset, row.method, ", ".join(extras), str(row.seed), row.data_hash)
-        status = row.status if row.status != "skipped" else f"skipped: {row.error}"
+        told = row.status in ("skipped", "diverged")
+        status = f"{row.status}: {row.error}" if told else row.status
         rows.append([*(Value(t) for t in texts), Value(status), accuracy, seconds])
     versions = "; ".join(
         sorted({", ".join(f"{k} {v}" for k, v in r.versions.items()) for r in results.all})

@@ -22,7 +22,9 @@ from unseen.exceptions import DataError
 from unseen.experiments.code_digest import code_digest
 from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
+from unseen.experiments.specification import Parameter, frozen_parameters
 from unseen.sqlite_file import SqliteFile
+from unseen.typing import JsonObject
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
@@ -54,15 +56,31 @@ class Row:
     seed: int
     data_hash: str
     features: str
-    specification: dict[str, Any]
+    specification: JsonObject
     versions: dict[str, str]
     seconds: float
     predict_seconds: float
     peak_mb: float
-    metrics: dict[str, Any] = field(repr=False)
-    history: list[dict[str, Any]] = field(repr=False)
+    metrics: JsonObject = field(repr=False)
+    history: list[JsonObject] = field(repr=False)
     error: str
     finished: str
+
+    @property
+    def preset(self) -> str:
+        """The form of the method: "default", "published" or "printed"."""
+        return str(self.specification.get("preset", "default"))
+
+    @property
+    def parameters(self) -> tuple[tuple[str, Parameter], ...]:
+        """What was set on top of the preset."""
+        return frozen_parameters(self.specification.get("parameters", ()))
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the usual protocol: all rows, unseen classes, nothing fixed by hand."""
+        usual = self.setting == "zsl" and self.prior == "default" and self.share == 1
+        return usual and self.C is None and not self.parameters
 
     @property
     def accuracy(self) -> float:
@@ -136,11 +154,11 @@ def _row(values: tuple[Any, ...]) -> Row:
     return Row(**columns)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Turn NaN and infinity, which JSON lacks, into null."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}

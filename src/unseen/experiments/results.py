@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,11 +24,19 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "seen_error_rows": lambda r: r.metrics["seen_error_rows"],
     "seen_error_patterns": lambda r: r.metrics["seen_error_patterns"],
     "a_distance": lambda r: r.metrics["a_distance"],
+    "capacity": lambda r: r.metrics["capacity"],
+    "joint_error": lambda r: r.metrics["joint_error"],
     "start": lambda r: 100 * r.metrics["start"],
     "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
     "calibration_error": lambda r: r.metrics["calibration_error"],
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
+
+PLAIN_PROTOCOL: dict[str, object] = {
+    **{"setting": "zsl", "prior": "default", "share": 1.0, "C": None},
+    **{"preset": "default", "parameters": ()},
+}
+"""The protocol of the paper's tables, with our defaults."""
 
 
 def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) -> Value:
@@ -90,8 +97,8 @@ class Results:
         return next((r.features for r in self.done if r.dataset == dataset), "")
 
     def methods(self, *, transductive: bool | None = None, fast: bool | None = None) -> list[str]:
-        """Return the methods with a finished fit, in the order of the catalogue."""
-        there = {r.method for r in self.fits}
+        """Return the methods with a finished fit by default, in the order of the catalogue."""
+        there = {r.method for r in self.fits if r.preset == "default"}
         return [
             m.name
             for m in catalogue().values()
@@ -100,21 +107,58 @@ class Results:
             and (fast is None or m.fast == fast)
         ]
 
-    def select(self, dataset: str, method: str, **protocol: Any) -> list[Row]:
+    def forms_of(self, table: str) -> list[str]:
+        """Return the methods of Table "II", "III" or "IV" that have a cell in any form."""
+        there = {r.method for r in self.all}
+        wanted = {"II": (False, False), "III": (True, False)}
+        return [
+            m.name
+            for m in catalogue().values()
+            if m.name in there
+            and (m.fast if table == "IV" else (m.transductive, m.fast) == wanted[table])
+        ]
+
+    def fitted_forms(self) -> list[tuple[str, str, str]]:
+        """Return data set, method and preset of all finished fits of plain methods."""
+        plain = {m.name: i for i, m in enumerate(catalogue().values()) if not m.fast}
+        made = {(r.dataset, r.method, r.preset) for r in self.fits if r.method in plain}
+        order = {name: i for i, name in enumerate(self.datasets)}
+        return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
+
+    def select(self, dataset: str, method: str, **protocol: object) -> list[Row]:
         """Return the trials of one method on one data set, by default of the plain protocol."""
-        wanted = {"setting": "zsl", "prior": "default", "share": 1.0, "C": None, **protocol}
+        return [row for row in self._cells(dataset, method, protocol) if row.status == "done"]
+
+    def value(
+        self, dataset: str, method: str, measure: str = "accuracy", digits: int = 1, **protocol: object
+    ) -> Value:
+        """Return the mean over trials, or what became of them: no cell fails in silence."""
+        cells = self._cells(dataset, method, protocol)
+        done = [row for row in cells if row.status == "done"]
+        others = [row.status for row in cells if row.status != "done"]
+        if not others:
+            return measured(done, measure, digits)
+        if not done:
+            return Value(others[0], note="")
+        shown = measured(done, measure, digits)
+        return replace(shown, note=f"({len(done)} of {len(cells)} trials; others {others[0]})")
+
+    def _cells(self, dataset: str, method: str, protocol: dict[str, object]) -> list[Row]:
+        """Return all trials of one method on one data set, whatever became of them."""
+        wanted = {**PLAIN_PROTOCOL, **protocol}
         return [
             row
-            for row in self.done
+            for row in self.all
             if row.dataset == dataset
             and row.method == method
             and all(getattr(row, name) == value for name, value in wanted.items())
         ]
 
-    def both_forms(self, dataset: str, method: str) -> tuple[list[Row], list[Row]]:
+    def both_forms(self, dataset: str, method: str, **protocol: object) -> tuple[list[Row], list[Row]]:
         """Return the trials of a method, and those of its fast form if it has one."""
         fast = fast_form(method)
-        return self.select(dataset, method), self.select(dataset, fast) if fast else []
+        plain = self.select(dataset, method, **protocol)
+        return plain, self.select(dataset, fast, **protocol) if fast else []
 
 
 def _with_short_names(rows: Sequence[Row]) -> list[Row]:

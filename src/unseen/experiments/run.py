@@ -13,6 +13,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from unseen.datasets import ZeroShotDataset
+from unseen.exceptions import DivergenceError
 from unseen.experiments import registry
 from unseen.experiments.execute import NotApplicable, Outcome, execute
 from unseen.experiments.plan import Cell, Plan
@@ -131,6 +132,8 @@ def attempt(cell: Cell, load: Callable[[str], ZeroShotDataset]) -> Outcome:
         return execute(cell, load(cell.dataset))
     except NotApplicable as error:
         return Outcome("skipped", error=str(error))
+    except DivergenceError as error:  # what the settings do to these data: a result, not a fault
+        return Outcome("diverged", error=str(error))
     except Exception:
         return Outcome("failed", error=traceback.format_exc(limit=-8))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -17,11 +17,16 @@ from typing import Any
 from unseen.exceptions import DataError
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.files import check_regular
+from unseen.typing import JsonObject
 
 LABELLED_SETTINGS = ("zsl", "gzsl")
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
 BUDGETS = ("quick", "full")
+PRESETS = ("default", "published", "printed")
+"""Our defaults; the form of a method's own authors; the form of the paper on ASTE, word for word."""
+Parameter = bool | int | float | str | tuple["Parameter", ...]
+"""A value that a specification may give to a parameter of a method."""
 ONE_INSTANCE = 0.0
 """The share that stands for one row a class, the start point of the paper's Fig. 5."""
 
@@ -50,6 +55,11 @@ class Experiment:
         Of the training rows of each class; 0 is one row a class.
     C : tuple of float
         Fixed weights of the regulariser; empty leaves the choice to the method.
+    preset : {"default", "published", "printed"}
+        Our defaults, the form of each method's authors (``as_published``), or the settings that the
+        paper on ASTE prints, word for word.
+    parameters : tuple of (name, value)
+        Of every method here, on top of the preset; a table in TOML.
     """
 
     name: str
@@ -60,6 +70,8 @@ class Experiment:
     priors: tuple[str, ...] = ("default",)
     shares: tuple[float, ...] = (1.0,)
     C: tuple[float, ...] = ()
+    preset: str = "default"
+    parameters: tuple[tuple[str, Parameter], ...] = ()
 
     def __post_init__(self) -> None:
         where = f"experiment {self.name!r}"
@@ -68,6 +80,7 @@ class Experiment:
                 raise DataError(f"{where}: {part!r} is empty. Name at least one.")
         _among(where, "settings", self.settings, SETTINGS)
         _among(where, "priors", self.priors, PRIORS)
+        _among(where, "preset", (self.preset,), PRESETS)
         if isinstance(self.trials, bool) or not isinstance(self.trials, int) or self.trials < 1:
             raise DataError(f"{where}: 'trials' must be an integer >= 1. Got {self.trials!r} instead.")
         if not all(0 <= share <= 1 for share in self.shares):
@@ -94,7 +107,7 @@ class Specification:
         for experiment in self.experiments:
             named = tuple(m for m in experiment.methods if not methods or m in methods)
             if named:
-                changes: dict[str, Any] = {"methods": named}
+                changes: JsonObject = {"methods": named}
                 if datasets:
                     changes["datasets"] = tuple(datasets)
                 if trials is not None:
@@ -107,7 +120,7 @@ class Specification:
             )
         return Specification(self.name, tuple(narrowed))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return asdict(self)
 
@@ -175,13 +188,15 @@ def paper_specification(budget: str = "quick") -> Specification:
     return parse(file.read_text(encoding="utf-8"), f"the paper's {budget} specification", "paper")
 
 
-def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experiment:
+def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experiment:
     where = f"{source}: experiment {number}"
     known = {f.name for f in fields(Experiment)}
     for key, value in entry.items():
         if key not in known:
             raise DataError(f"{where}: unknown key {key!r}. Known: {', '.join(sorted(known))}.")
-        if key not in ("name", "trials"):
+        if key == "parameters":
+            _check_parameters(where, value)
+        elif key not in ("name", "trials", "preset"):
             kind = (int, float) if key in ("shares", "C") else str
             if not isinstance(value, list) or not all(isinstance(v, kind) for v in value):
                 what = "numbers" if key in ("shares", "C") else "strings"
@@ -189,7 +204,9 @@ def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experimen
     missing = [key for key in ("datasets", "methods") if key not in entry]
     if missing:
         raise DataError(f"{where}: {missing[0]!r} is missing.")
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    values: JsonObject = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    table = entry.get("parameters", {})
+    values["parameters"] = frozen_parameters(table.items() if isinstance(table, Mapping) else ())
     values["name"] = str(values.get("name", f"experiment {number}"))
     for key in ("shares", "C"):
         if key in values:
@@ -198,6 +215,30 @@ def _experiment(entry: Mapping[str, Any], number: int, source: str) -> Experimen
         return Experiment(**values)
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
+
+
+def frozen_parameters(items: Iterable[Sequence[Any]]) -> tuple[tuple[str, Parameter], ...]:
+    """Return names and values in the order of names, lists as tuples.
+
+    >>> frozen_parameters({"mu": 0, "shares": [0.5, 1.0]}.items())
+    (('mu', 0), ('shares', (0.5, 1.0)))
+    """
+    return tuple(sorted((str(name), _frozen(value)) for name, value in items))
+
+
+def _frozen(value: Any) -> Parameter:
+    return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _check_parameters(where: str, table: object) -> None:
+    if not isinstance(table, Mapping):
+        raise DataError(f"{where}: 'parameters' must be a table of names and values. Got {table!r}.")
+    for name, value in table.items():
+        if not isinstance(value, (bool, int, float, str, list)):
+            raise DataError(
+                f"{where}: the parameter {name!r} must be a number, a string, true, false or a list. "
+                f"Got {value!r}."
+            )
 
 
 def _among(where: str, part: str, values: Sequence[str], known: Sequence[str]) -> None:

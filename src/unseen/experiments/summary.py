@@ -24,12 +24,20 @@ def sentences(results: Results) -> list[str]:
             f"Prediction takes at most {1000 * slowest.predict_seconds:.3f} ms a row "
             f"({slowest.method}, {slowest.dataset}); the paper says about {time:g} ms."
         )
-    verdicts = [row[4].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
+    verdicts = [row[6].text for t in ("II", "III", "IV") for row in beside_paper(results, t).rows]
     paired = [v for v in verdicts if "comparable" in v]
     if paired:
         lines.append(
             f"Of {len(paired)} pairs of our number and the paper's, {paired.count('comparable')} are "
             "comparable; the tables beside the paper name both features and say why the others are not."
+        )
+    diverged = [r for r in results.all if r.status == "diverged"]
+    if diverged:
+        names = ", ".join(sorted({r.method for r in diverged}))
+        lines.append(
+            f"{len(diverged)} fits diverged with the settings they were given ({names}): the step "
+            "sizes as "
+            "printed are too long for these features. See Warnings."
         )
     failed = sum(r.status == "failed" for r in results.all)
     if failed:

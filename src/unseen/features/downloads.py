@@ -39,7 +39,7 @@ def _hub_access() -> Iterator[None]:
 
     It makes requests of its own, about the calling program, even if only local files are asked for.
     """
-    constants = need("huggingface_hub.constants", "hf", "hf")
+    constants: Any = need("huggingface_hub.constants", "hf", "hf")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = before or not downloads_allowed()
     try:
@@ -48,7 +48,7 @@ def _hub_access() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def load_pretrained(loader: Callable[..., Any], rest: str, what: str, **options: Any) -> Any:
+def load_pretrained(loader: Callable[..., object], rest: str, what: str, **options: object) -> Any:
     """Call a ``from_pretrained`` of transformers so that it runs no code of the model's repository.
 
     Only local files are read: a folder, or what an earlier download left in the cache of transformers,

@@ -130,7 +130,7 @@ def _from_onnx(name: str, words: str) -> ImageTextModel:
     return ImageTextModel(images, texts, CLIP_SCALE, [note])
 
 
-def _checked_scale(scale: Any, source: str) -> float:
+def _checked_scale(scale: object, source: str) -> float:
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < math.inf:
         raise DataError(
             f"{source}: the scale of its cosines is {scale!r}, but a number above 0 is needed: the "

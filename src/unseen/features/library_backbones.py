@@ -34,7 +34,7 @@ def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
             "SigLIP 2 of fixed resolution, whose config.json says siglip."
         )
 
-    def forward(tensor: Any) -> Any:
+    def forward(tensor: object) -> Any:
         if hasattr(model, "get_image_features"):
             features = model.get_image_features(pixel_values=tensor)
         else:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 SAME, CLOSE = 1e-6, 0.35
 """Distances, as shares of the median, below which two classes are the same, or close."""
@@ -53,26 +52,33 @@ class Separation:
         if self.same:
             pair = self.same[0]
             return (
-                f"{len(self.same)} pair(s) of classes have the same vector and cannot be told apart: "
-                f"{pair.first} and {pair.second}. Describe how they differ."
+                f"{pair.first} and {pair.second} have the same description and cannot be told apart"
+                f"{_more(self.same)}. Describe how they differ."
             )
         poor = [name for name, share in self.reach.items() if share < POORLY_REACHED]
         if poor:
+            listed = ", ".join(poor[:3]) + f" and {len(poor) - 3} more" * (len(poor) > 3)
             return (
-                f"{len(poor)} candidate(s) share little with the seen classes: {', '.join(poor[:3])}. "
-                "Expect less of them, or add seen classes that are more alike."
+                f"The labelled classes have little in common with {listed}. Expect more mistakes "
+                "there, or add labelled classes that are more alike."
             )
         if self.close:
             pair = self.close[0]
             return (
-                f"{len(self.close)} pair(s) of candidates are close, most of all {pair.first} and "
-                f"{pair.second}: expect confusion there."
+                f"{pair.first} and {pair.second} have nearly the same description{_more(self.close)}: "
+                "expect mistakes there."
             )
         return "The descriptions tell all candidates apart."
 
 
+def _more(pairs: list[Pair]) -> str:
+    """Say how many other pairs there are."""
+    others = len(pairs) - 1
+    return f", and {others} other pair{'s' * (others != 1)}" if others else ""
+
+
 def separation(
-    table: ClassTable, candidates: Sequence[Any] | None = None, seen: Sequence[Any] | None = None
+    table: ClassTable, candidates: Sequence[Label] | None = None, seen: Sequence[Label] | None = None
 ) -> Separation:
     """Say how well the class vectors separate the classes.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from unseen.features.pictures import View
 from unseen.files import need, reading
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class TorchBackbone:
@@ -40,7 +43,7 @@ class TorchBackbone:
         self.identity = f"{name} | {view.text} | {weights_checksum(module)}"
         self.width = int(self(np.zeros((1, view.side, view.side, 3), np.uint8)).shape[1])
 
-    def prepare(self, picture: Any) -> Array:
+    def prepare(self, picture: Image) -> Array:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 
@@ -49,7 +52,7 @@ class TorchBackbone:
         pixels = self._torch.from_numpy(np.ascontiguousarray(batch)).permute(0, 3, 1, 2)
         return (pixels.float() - self._mean) / self._std
 
-    def bare(self, tensor: Any) -> Any:
+    def bare(self, tensor: object) -> Any:
         """Run the network alone on a tensor."""
         with self._torch.inference_mode():
             return self._forward(tensor)
@@ -82,7 +85,7 @@ def read_state(path: Path, name: str) -> dict[str, Any]:
     torch = need("torch", name, "images")
     with reading(path, "weights"):
         if path.suffix == ".safetensors":
-            loaded: Any = need("safetensors.torch", name, "images").load_file(path)
+            loaded: object = need("safetensors.torch", name, "images").load_file(path)
         else:
             loaded = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(loaded, dict) or not all(isinstance(k, str) for k in loaded):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from unseen.exceptions import DataError
@@ -35,7 +36,7 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(NAME, network, network, View(side, 224 / 256, "bilinear"))
 
 
-def _network(torch: Any, state: dict[str, Any], path: Path) -> tuple[Any, int]:
+def _network(torch: ModuleType, state: dict[str, object], path: Path) -> tuple[Any, int]:
     """Build the layers that the state dict has weights for, and load them."""
     nn = torch.nn
     features: list[Any] = []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import weighted_ranking
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class ALE(RankingClassifier):
@@ -46,6 +44,8 @@ class ALE(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -61,6 +61,14 @@ class ALE(RankingClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "The weighted ranking loss, class vectors at unit length."),
+        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("batch_size", 1, PAPER, "A step for each row."),
+        sets("epochs", 10, UNVERIFIED, "The original stops early on a validation set."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it on a validation set."),
+    )
+
     citation = Citation(
         "Akata, Perronnin, Harchaoui and Schmid",
         "Label-embedding for attribute-based classification",
@@ -71,14 +79,16 @@ class ALE(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 100.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return weighted_ranking(scores, codes, self.margin)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain, repeat
-from typing import Any
+from functools import partial
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from unseen.citation import Citation
+from unseen.inductive._paper_descent import (
+    descent_coordinates,
+    descent_generator,
+    descent_schedule,
+    descent_start,
+)
 from unseen.inductive.bilinear import (
     BilinearClassifier,
     Choice,
@@ -17,20 +20,35 @@ from unseen.inductive.bilinear import (
     semantic_coordinates,
     semantic_ridge,
 )
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
-from unseen.solvers.gradient_descent import descend, lipschitz
-from unseen.solvers.losses import adaptive_structural_cost
+from unseen.solvers.gradient_descent import lipschitz
+from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
 from unseen.solvers.moments import Ridge
+from unseen.solvers.scheduled_descent import scheduled_descent
 from unseen.solvers.structural import (
     frank_wolfe,
     one_domain,
     structural_objective,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
-SCHEDULE = (1.0, 0.1, 0.01)
-STEPS = 50
-BATCH = 50
+DESCENT = choices(
+    sets("solver", "sgd", PAPER, "Algorithm 1 and Eq. (14): descent in batches of 50."),
+    holds(PAPER, "Step sizes 1, 0.1 and 0.01, 50 steps each as a round; a start from the normal law."),
+    sets("C", 0.1, PAPER, "Section V-A fixes C = 0.1."),
+    sets("mu", 0.0, PAPER, "Eq. (11) has no semantic ridge."),
+    sets(
+        "step_scale",
+        "curvature",
+        UNVERIFIED,
+        "The printed steps diverge on every set tried here, "
+        "and the paper does not say how its features were scaled; 'paper' takes them literally.",
+    ),
+    sets("start_scale", "curvature", UNVERIFIED, "The variance of the start is not stated."),
+    sets("max_iter", 100, UNVERIFIED, "Algorithm 1 ends under a tolerance ε that is not stated."),
+)
+"""The settings of the paper that ASTE and TASTE share."""
 
 
 class ASTE(BilinearClassifier):
@@ -53,10 +71,14 @@ class ASTE(BilinearClassifier):
       printed, with the V of minimum norm where AAᵀ is singular.
     - C and μ are chosen on class-wise folds unless they are given; the paper fixes C = 0.1.
     - ``solver="sgd"`` is the paper's procedure: batches of 50, step sizes 1, 0.1, 0.01 with 50
-      steps each as a round, a start from the normal distribution. Its step sizes are divided by the
-      curvature of the loss (as printed, 1 and 0.1 diverge on unit-length features); the start lies in
-      the span of A (a component outside it would never change and would spoil unseen classes); a
-      fixed number of rounds takes the place of the unstated tolerance ε.
+      steps each as a round, a start from the normal distribution. By default its steps are divided by
+      the curvature of the loss (as printed, 1 and 0.1 diverge on most features: ``step_scale="paper"``
+      shows it), the start has the scale of one step and lies in the span of A (a component outside it
+      never changes and spoils unseen classes: ``start_scale="paper"`` has it), and a number of rounds
+      takes the place of the tolerance ε that the paper does not state (``epsilon`` sets one).
+    - ``margin="fixed"``, for comparison, is the structural SVM that the adaptive margin replaces:
+      maxₖ [ 1(k ≠ yₙ) + F(xₙ, k) − F(xₙ, yₙ) ]. Eq. (8) as printed charges a row that is right
+      the constant 1, so that V = 0 would be optimal.
 
     Parameters
     ----------
@@ -70,6 +92,15 @@ class ASTE(BilinearClassifier):
     mu : float or "auto"
         The semantic ridge.
     solver : {"exact", "sgd"}
+    step_scale, start_scale : {"curvature", "paper"} or float
+        Units of the descent's step sizes and of its start: the curvature of the loss, the paper's
+        literally, or a factor and a standard deviation.
+    init : {"normal", "eszsl"}
+        Where the descent starts: at random, or at ESZSL's solution, as the paper's Fast-ASTE.
+    epsilon : float, optional
+        The descent stops after a round with an objective below; None runs ``max_iter`` rounds.
+    margin : {"adaptive", "fixed"}
+        Δ of Eq. (9), or 1; "fixed" needs ``solver="sgd"``.
     tol : float
         The relative duality gap at which the exact solver stops.
     max_iter : int
@@ -101,6 +132,8 @@ class ASTE(BilinearClassifier):
     True
     """
 
+    published = DESCENT
+
     citation = Citation(
         "Yu, Ji, Guo and Pang",
         "Transductive zero-shot learning with adaptive structural embedding",
@@ -120,13 +153,18 @@ class ASTE(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
         solver: str = "exact",
         tol: float = 1e-3,
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: RandomState = None,
+        step_scale: float | str = "curvature",
+        start_scale: float | str = "curvature",
+        init: str = "normal",
+        epsilon: float | None = None,
+        margin: str = "adaptive",
     ) -> None:
         super().__init__(semantics, candidates)
         self.C = C
@@ -135,18 +173,24 @@ class ASTE(BilinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.step_scale = step_scale
+        self.start_scale = start_scale
+        self.init = init
+        self.epsilon = epsilon
+        self.margin = margin
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         if self.solver not in ("exact", "sgd"):
-            raise ValueError(
-                f"The 'solver' parameter of ASTE must be 'exact' or 'sgd'. Got {self.solver!r} instead."
-            )
+            self._refuse("solver", "'exact' or 'sgd'")
+        if self.margin != "adaptive" and (self.margin, self.solver) != ("fixed", "sgd"):
+            self._refuse("margin", "'adaptive', or with solver='sgd' 'fixed'")
         A = vectors.T
-        own, held, basis = in_own_span(rows, held)
+        literal = self.solver == "sgd" and self.start_scale == "paper"
+        own, held, basis = (rows, held, None) if literal else in_own_span(rows, held)
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(own, A, C, mu, held=held, width=rows.X.shape[1])
         self.C_, self.mu_ = choice.C, choice.mu
-        V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A)
+        V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A, held)
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
         return choice.temperature
 
@@ -174,35 +218,38 @@ class ASTE(BilinearClassifier):
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, float]:
         return {"C": rows * self.C_, "mu": classes * self.mu_}
 
-    def _descend(self, rows: Rows, A: Array) -> Array:
-        """Run Algorithm 1: rounds of mini-batch descent from a random start."""
+    def _descend(self, rows: Rows, A: Array, held: Rows | None) -> Array:
+        """Run Algorithm 1: rounds of mini-batch descent."""
         X, codes, weights = rows
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        random = np.random.default_rng(seed)
-        coordinates, E = semantic_coordinates(A)
+        random = descent_generator(self.random_state)
+        schedule = descent_schedule(self)
+        coordinates, E = descent_coordinates(A, schedule)
         # The batch loss is the mean over rows: its curvature is 2‖x‖²λ_max(AAᵀ + μI).
         curvature = 2 * lipschitz(X, A, self.mu_)
         squares = np.einsum("ij,ij->i", coordinates, coordinates) + self.mu_
-        start = random.normal(size=(X.shape[1], len(coordinates))) / np.sqrt(curvature)
-        one_round = tuple(chain.from_iterable(repeat(eta / curvature, STEPS) for eta in SCHEDULE))
-        V, _ = descend(
+        V, self.n_iter_ = scheduled_descent(
             X,
             codes,
             coordinates,
-            adaptive_structural_cost,
-            start / np.sqrt(X.shape[1]),
-            chain.from_iterable(repeat(one_round, self.max_iter)),
-            batch=BATCH,
+            adaptive_structural_cost if self.margin == "adaptive" else structured_hinge,
+            descent_start(self, rows, A, E, schedule, curvature, random, held),
+            schedule,
+            curvature,
             random=random,
             weights=weights,
             decay=self.C_ / len(X) * squares,
             ridge=self.mu_,
+            objective=partial(_objective, rows, coordinates, self.C_, self.mu_),
         )
         V = V.astype(float) @ E.T
         self.objective_ = structural_objective(X, codes, A, V, self.C_, self.mu_, weights)
         self.duality_gap_ = self.relative_gap_ = float("nan")
-        self.n_iter_ = self.max_iter
         return V
+
+
+def _objective(rows: Rows, A: Array, C: float, mu: float, V: Array) -> float:
+    X, codes, weights = rows
+    return structural_objective(X, codes, A, V.astype(float), C, mu, weights)

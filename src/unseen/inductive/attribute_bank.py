@@ -60,7 +60,7 @@ class AttributeClassifier(TunedClassifier):
         """Return attribute scores, not calibrated, for all the classes."""
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
-        self.threshold_ = thresholds(vectors)
+        self.threshold_ = self._thresholds(vectors)
         present = signs(vectors, self.threshold_)
         setting, temperature = self._choose(rows, vectors, held)
         self._solve(self._prepare(rows, vectors), setting)
@@ -105,7 +105,21 @@ class AttributeClassifier(TunedClassifier):
         for raw, classes in groups:
             logits = raw * slope.astype(raw.dtype) + offset.astype(raw.dtype)
             scores[:, classes] = attribute_log_likelihood(logits, present[classes])
-        return np.asarray(scores - log_prior(self.seen_signs_, present).astype(scores.dtype))
+        smoothed = self.get_params(deep=False).get("prior", "smoothed") == "smoothed"
+        prior = log_prior(self.seen_signs_, present, smoothed)
+        return np.asarray(scores - prior.astype(scores.dtype))
+
+    def _thresholds(self, vectors: Array) -> Array:
+        """Return what attributes must exceed: their own mean, or that of the whole table."""
+        given = self.get_params(deep=False)
+        if given.get("prior", "smoothed") not in ("smoothed", "shares"):
+            self._refuse("prior", "'smoothed' or 'shares'")
+        binarise = given.get("binarise", "attribute")
+        if binarise not in ("attribute", "overall"):
+            self._refuse("binarise", "'attribute' or 'overall'")
+        if binarise == "attribute":
+            return thresholds(vectors)
+        return np.full(vectors.shape[1], float(self._table().vectors.mean()))
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         present = signs(vectors, self.threshold_)

@@ -9,9 +9,9 @@ computed for each fold; the training sums of the others are differences from the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows import labelled
@@ -22,7 +22,7 @@ from unseen.solvers.moments import Moments, Sums, ridge_path
 from unseen.solvers.row_space import row_space
 from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
@@ -92,8 +92,9 @@ class BilinearClassifier(ZeroShotClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[1])
 
-    def _label_embedding(self, X: Any) -> Any:
-        return self._candidate_scores(X)
+    def _label_embedding(self, X: object) -> RowValues:
+        scores: RowValues = self._candidate_scores(X)
+        return scores
 
     def _choose_ridges(
         self,
@@ -227,14 +228,14 @@ class _Fold:
     """
 
     def __init__(
-        self, part: Codes, total: Sums, moments: Array, A: Array, C: Path, mu: Path, dtype: Any
+        self, part: Codes, total: Sums, held: Array, A: Array, C: Path, mu: Path, dtype: npt.DTypeLike
     ) -> None:
-        kept = np.setdiff1d(np.arange(A.shape[1]), part)
-        train = total.without(moments, kept)
+        others = np.setdiff1d(np.arange(A.shape[1]), part)
+        train = total.without(held, others)
         values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
         halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
         self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
-        seen, unseen = A[:, kept], A[:, part]
+        seen, unseen = A[:, others], A[:, part]
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
         rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
         self.right = np.stack(rights).astype(dtype)
@@ -286,10 +287,10 @@ def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) 
 def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
     """Return the temperature of the scores X·left·right of the rows of each fold."""
     parts = rows.thinned(TEMPERED, labelled.fold_scores, (table.fold, table.place, left, right))
-    found = []
+    temperatures = []
     for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
-        scores, codes, weights = (  # type: Any, Any, Any
-            None if values[0] is None else np.concatenate(values) for values in zip(*own, strict=True)
-        )
-        found.append(fit_temperature(scores, codes, len(part), weights))
-    return found
+        scores, codes, weights = zip(*own, strict=True)
+        weight = None if weights[0] is None else np.concatenate(weights)
+        stacked = np.concatenate(scores), np.concatenate(codes)
+        temperatures.append(fit_temperature(*stacked, len(part), weight))
+    return temperatures

@@ -88,7 +88,7 @@ class CalibratedStacking(WrappingClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
-        with whole_fit(self):
+        with whole_fit(self, X):
             rows = labelled_rows(*self._read(X, y, sample_weight))
             given = self._given_bias()
             self.estimator_ = self._fitted(rows, self.seen_classes_)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
+from sklearn.utils import check_random_state
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
-from unseen.solvers.lbfgs import minimise
+from unseen.solvers.lbfgs import Objective, minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
+
+Prepared: TypeAlias = tuple[Rows, Sums, Array | None, Array, npt.DTypeLike]
+"""What all settings share."""
 
 BENT = 0.5
 """The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
@@ -55,6 +60,11 @@ class CMT(TunedClassifier):
         γ, in units of the variance of the features times the number of rows.
     max_iter : int
         Steps of L-BFGS. 0 leaves the start as it is.
+    penalty : {"product", "separate"}
+        γ‖Θ₁Θ₂‖², or γ(‖Θ₁‖² + ‖Θ₂‖²), the original's.
+    start : {"ridge", "random"}
+    random_state : int, RandomState or None
+        For a random start.
 
     Attributes
     ----------
@@ -77,6 +87,14 @@ class CMT(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "A two-layer tanh network onto word vectors."),
+        sets("penalty", "separate", UNVERIFIED, "Weight decay on the parameters."),
+        sets("start", "random", UNVERIFIED, "The network starts at random."),
+        sets("max_iter", 200, UNVERIFIED, "L-BFGS as there; its number of steps is not known."),
+        holds(UNVERIFIED, "Its novelty detection is left to ``candidates``."),
+    )
+
     citation = Citation(
         "Socher, Ganjoo, Manning and Ng",
         "Zero-shot learning through cross-modal transfer",
@@ -96,22 +114,28 @@ class CMT(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         hidden: int = 100,
         ridge: float | str = "auto",
         max_iter: int = 15,
+        penalty: str = "product",
+        start: str = "ridge",
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.hidden = hidden
         self.ridge = ridge
         self.max_iter = max_iter
+        self.penalty = penalty
+        self.start = start
+        self.random_state = random_state
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.01, 0.1)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         self.semantic_center_ = vectors.mean(axis=0)
         targets = vectors - self.semantic_center_
@@ -119,17 +143,27 @@ class CMT(TunedClassifier):
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return own, sums, basis, targets / self.semantic_scale_, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
+        if self.penalty not in ("product", "separate"):
+            self._refuse("penalty", "'product' or 'separate'")
+        if self.start not in ("ridge", "random"):
+            self._refuse("start", "'ridge' or 'random'")
         rows, sums, basis, targets, dtype = prepared
         total = sums.counts.sum()
         mean = sums.labels.sum(axis=1) / total
         start = _start(sums, targets, setting["ridge"], int(self.hidden))
+        if self.start == "random":  # of the scale at which tanh bends
+            random = np.random.default_rng(
+                check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            )
+            start = [random.normal(size=part.shape) * float(part.std()) for part in start]
         scatter = float(np.trace(sums.moments) - total * mean @ mean)
         decay = setting["ridge"] * max(scatter, 0.0) / sums.width
         taken = 0
         if self.max_iter > 0:
             centred = rows._replace(X=rows.X - mean.astype(rows.X.dtype))
-            start, taken = minimise(_objective(centred, targets, decay), start, int(self.max_iter))
+            objective = _objective(centred, targets, decay, self.penalty == "separate")
+            start, taken = minimise(objective, start, int(self.max_iter))
         self.n_iter_ = max(1, taken)
         first, inner, second, outer = start
         self.bias_in_ = (inner - mean @ first).astype(dtype)
@@ -162,7 +196,7 @@ def _start(sums: Sums, targets: Array, ridge: float, hidden: int) -> list[Array]
     return [first, np.zeros(h), second, bank.intercept + mean @ bank.coef]
 
 
-def _objective(rows: Rows, targets: Array, decay: float) -> Any:
+def _objective(rows: Rows, targets: Array, decay: float, separate: bool = False) -> Objective:
     X, codes, weights = rows
     share = None if weights is None else weights.astype(X.dtype)[:, None]
     wanted = targets.astype(X.dtype)[codes]
@@ -174,14 +208,15 @@ def _objective(rows: Rows, targets: Array, decay: float) -> Any:
         error = H @ second + outer - wanted
         pulled = error if share is None else error * share
         product = parts[0] @ parts[2]
-        loss = float(np.einsum("ij,ij->", error, pulled, dtype=float)) + decay * float(
-            (product**2).sum()
-        )
+        penalised = [parts[0], parts[2]] if separate else [product]
+        loss = float(np.einsum("ij,ij->", error, pulled, dtype=float))
+        loss += decay * sum(float((part**2).sum()) for part in penalised)
+        slopes = penalised if separate else [product @ parts[2].T, parts[0].T @ product]
         back = (pulled @ second.T) * (1 - H * H)
         gradients = [
-            2 * (X.T @ back) + 2 * decay * product @ parts[2].T,
+            2 * (X.T @ back) + 2 * decay * slopes[0],
             2 * back.sum(axis=0),
-            2 * (H.T @ pulled) + 2 * decay * parts[0].T @ product,
+            2 * (H.T @ pulled) + 2 * decay * slopes[1],
             2 * pulled.sum(axis=0),
         ]
         return loss / total, [g / total for g in gradients]

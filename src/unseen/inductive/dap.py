@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import CODE, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
+"""What all settings share."""
 
 
 class DAP(AttributeClassifier):
@@ -48,6 +52,11 @@ class DAP(AttributeClassifier):
         Among which classes to predict. It may change after ``fit``.
     ridge : float or "auto"
         γ, in units of the variance of the features times the number of rows.
+    binarise : {"attribute", "overall"}
+        An attribute is present above its own mean over the seen classes, or above the mean of the whole
+        table: AwA's binary matrix is the second.
+    prior : {"smoothed", "shares"}
+        p(aₘ): shares of the seen classes, smoothed; or as they are, with ½ where all have it or none.
 
     Attributes
     ----------
@@ -67,6 +76,18 @@ class DAP(AttributeClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        sets(
+            "binarise",
+            "overall",
+            CODE,
+            "AwA's own note: the binary matrix is the continuous table "
+            "thresholded at its overall mean.",
+        ),
+        sets("prior", "shares", CODE, "Shares of seen classes; a degenerate one is ½."),
+        holds(UNVERIFIED, "Kernel SVMs with a tuned weight there, least squares here."),
+    )
+
     citation = Citation(
         "Lampert, Nickisch and Harmeling",
         "Learning to detect unseen object classes by between-class attribute transfer",
@@ -80,23 +101,27 @@ class DAP(AttributeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
+        binarise: str = "attribute",
+        prior: str = "smoothed",
     ) -> None:
         super().__init__(semantics, candidates)
         self.ridge = ridge
+        self.binarise = binarise
+        self.prior = prior
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.03, 0.3, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return sums, signs(vectors, self.threshold_), basis, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, targets, basis, dtype = prepared
         bank = ridge_bank(sums, targets, setting["ridge"])
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import ranking_hinge
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class DeViSE(RankingClassifier):
@@ -48,6 +46,8 @@ class DeViSE(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -63,6 +63,14 @@ class DeViSE(RankingClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "The hinge rank loss, word vectors at unit length; features are given here."),
+        sets("margin", 0.1, PAPER, "The margin is 0.1."),
+        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("epochs", 10, UNVERIFIED, "Its steps belong to the network that makes the features."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The same."),
+    )
+
     citation = Citation(
         "Frome, Corrado, Shlens, Bengio, Dean, Ranzato and Mikolov",
         "DeViSE: a deep visual-semantic embedding model",
@@ -73,14 +81,16 @@ class DeViSE(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 30.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
 
     def _loss(self, scores: Array, codes: Codes) -> tuple[Array, Array]:
         return ranking_hinge(scores, codes, self.margin)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_ridge
+from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.cholesky import solver
 from unseen.solvers.moments import Ridge, ridge_solver
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class ESZSL(BilinearClassifier):
@@ -22,8 +20,9 @@ class ESZSL(BilinearClassifier):
     X (N×p) are rows, Y (N×K) one-hot labels, A (q×K) semantics, V (p×q) the compatibility.
 
     B. Romera-Paredes and P. Torr, "An embarrassingly simple approach to zero-shot learning",
-    ICML 2015. Deviations: labels are 0/1 as in the paper on ASTE (the original writes −1/1), and the
-    two ridges are chosen on class-wise folds in scale-free units unless they are given.
+    ICML 2015. Deviations: labels are 0/1 as in the paper on ASTE (the original writes −1/1,
+    ``labels="signed"``), and the two ridges are chosen on class-wise folds in scale-free units unless
+    they are given.
 
     Parameters
     ----------
@@ -34,6 +33,8 @@ class ESZSL(BilinearClassifier):
         Among which classes to predict. It may change after ``fit``.
     gamma, lam : float or "auto"
         The visual ridge γ and the semantic ridge λ. "auto" chooses on class-wise folds.
+    labels : {"binary", "signed"}
+        Y of 0 and 1, or of −1 and 1; folds that choose the ridges use 0 and 1.
 
     Attributes
     ----------
@@ -51,6 +52,13 @@ class ESZSL(BilinearClassifier):
     array(['fox'], dtype='<U3')
     """
 
+    published = choices(
+        sets("labels", "signed", PAPER, "Y holds −1 and 1."),
+        holds(CODE, "The closed form; a test holds ours to it (bernard24/Embarrassingly-simple-ZSL)."),
+        sets("gamma", "auto", PAPER, "Chosen on validation classes; the grid here is scale-free."),
+        sets("lam", "auto", PAPER, "The same."),
+    )
+
     citation = Citation(
         "Romera-Paredes and Torr",
         "An embarrassingly simple approach to zero-shot learning",
@@ -66,11 +74,13 @@ class ESZSL(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         gamma: float | str = "auto",
         lam: float | str = "auto",
+        labels: str = "binary",
     ) -> None:
         super().__init__(semantics, candidates)
+        self.labels = labels
         self.gamma = gamma
         self.lam = lam
 
@@ -81,12 +91,18 @@ class ESZSL(BilinearClassifier):
         choice = self._choose_ridges(own, A, C, lam, held=held, width=rows.X.shape[1])
         self.gamma_, self.lam_ = choice.C / 2, choice.mu
         left = ridge_solver(Ridge(choice.sums.second, choice.C), A.shape[1])
-        V = left(2 * choice.sums.labels) @ solver(semantic_ridge(A, choice.mu))(A).T
+        V = left(2 * self._targets(choice.sums.labels)) @ solver(semantic_ridge(A, choice.mu))(A).T
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
         return choice.temperature
+
+    def _targets(self, sums: Array) -> Array:
+        """Return XᵀY from the sums of each class, for labels 0/1 or −1/1."""
+        if self.labels not in ("binary", "signed"):
+            self._refuse("labels", "'binary' or 'signed'")
+        return sums if self.labels == "binary" else 2 * sums - sums.sum(axis=1, keepdims=True)
 
     def _chosen(self) -> dict[str, float]:
         return {"gamma": self.gamma_, "lam": self.lam_}
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, float]:
         return {"gamma": rows * self.gamma_, "lam": classes * self.lam_}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import cdist
 
@@ -14,11 +15,17 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
 from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank, signs
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, Label
+
+Node: TypeAlias = tuple[int, int, int, Codes, Sums]
+"""Level, group, the group above, its classes and their sums."""
+Prepared: TypeAlias = tuple[list[Node], Array | None, Array, Array, npt.DTypeLike]
+"""What all settings share."""
 
 
 class HAT(AttributeClassifier):
@@ -84,6 +91,16 @@ class HAT(AttributeClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(
+            PAPER,
+            "Attribute classifiers at the nodes of a class hierarchy; the original has WordNet's, "
+            "which ``hierarchy`` takes.",
+        ),
+        sets("outside", 0.0, UNVERIFIED, "A node learns from its own rows."),
+        holds(UNVERIFIED, "The original selects among the levels of a path; here they are averaged."),
+    )
+
     citation = Citation(
         "Al-Halah and Stiefelhagen",
         "How to transfer? Zero-shot object recognition via hierarchical transfer of semantic "
@@ -101,8 +118,8 @@ class HAT(AttributeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
-        hierarchy: Mapping[Any, Any] | None = None,
+        candidates: CandidateClasses = "unseen",
+        hierarchy: Mapping[str, str] | Mapping[int, int] | None = None,
         levels: int = 2,
         ridge: float | str = "auto",
         outside: float | str = 0.3,
@@ -125,7 +142,7 @@ class HAT(AttributeClassifier):
         known = cdist(vectors, self._seen_vectors()).argmin(axis=1)  # a fold has some of them
         return given_levels(self.seen_classes_[known].tolist(), self.hierarchy, levels)
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         partition = self._partition(vectors)
         total = Sums.of(own, len(vectors), rows.X.shape[1])
@@ -139,7 +156,7 @@ class HAT(AttributeClassifier):
                 nodes.append((level, group, int(partition[level - 1][members[0]]), members, inner))
         return nodes, basis, vectors, signs(vectors, self.threshold_), rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         nodes, basis, vectors, targets, dtype = prepared
         total = nodes[0][-1]
         paths: dict[tuple[int, int], Bank] = {}
@@ -228,7 +245,7 @@ def clustered_levels(vectors: Array, levels: int) -> Codes:
     return groups
 
 
-def given_levels(labels: Sequence[Any], parents: Mapping[Any, Any], levels: int) -> Codes:
+def given_levels(labels: Sequence[Label], parents: Mapping[Any, Label], levels: int) -> Codes:
     """Return the groups that ``parents`` (child → parent) makes of the classes, from the root down.
 
     A class that lies higher than a level stays in the group of the level above.

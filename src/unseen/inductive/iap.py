@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import softmax
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import PAPER, UNVERIFIED, choices, holds
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import (
@@ -21,7 +22,10 @@ from unseen.statistics.attributes import (
     signs,
     thresholds,
 )
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Sums, Array | None, npt.DTypeLike]
+"""What all settings share."""
 
 LEAST = 0.01
 """No attribute is surer than this: a seen class is not the whole truth about an unseen one."""
@@ -78,6 +82,11 @@ class IAP(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Seen-class probabilities first, attributes of unseen classes from them."),
+        holds(UNVERIFIED, "The original's multi-class classifier is kernelised; least squares here."),
+    )
+
     citation = Citation(
         "Lampert, Nickisch and Harmeling",
         "Learning to detect unseen object classes by between-class attribute transfer",
@@ -93,7 +102,7 @@ class IAP(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
         sharpness: float | str = "auto",
     ) -> None:
@@ -106,17 +115,17 @@ class IAP(TunedClassifier):
         """Return the values of γ and of the sharpness that "auto" tries."""
         return {"ridge": (0.03, 0.3, 3.0), "sharpness": (0.5, 1.0, 2.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         self.threshold_ = thresholds(vectors)
         self.seen_signs_ = signs(vectors, self.threshold_)
         own, _, basis = in_own_span(rows, None)
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return sums, basis, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
-        bank = bank.scaled(setting["sharpness"] / _deviation(sums, bank))
+        bank = bank.scaled(setting["sharpness"] / score_deviation(sums, bank))
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
         self.intercept_ = bank.intercept.astype(dtype)
 
@@ -132,7 +141,7 @@ class IAP(TunedClassifier):
         return len(self.threshold_)
 
 
-def _deviation(sums: Sums, bank: Bank) -> float:
+def score_deviation(sums: Sums, bank: Bank) -> float:
     """Return the deviation of the scores over rows and classes, from the sums alone."""
     total = sums.counts.sum()
     mean = sums.labels.sum(axis=1) / total

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, Codes
+
+Prepared: TypeAlias = tuple[Rows, Array, Array]
+"""What all settings share."""
 
 STEPS = 50
 """Of the coder, for features."""
@@ -76,6 +79,11 @@ class JLSE(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Codes over seen classes in both spaces, joined by a bilinear similarity."),
+        sets("passes", 2, UNVERIFIED, "Its schedule and priors could not be read."),
+    )
+
     citation = Citation(
         "Zhang and Saligrama",
         "Zero-shot learning via joint latent similarity embedding",
@@ -93,7 +101,7 @@ class JLSE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         spread: float | str = "auto",
         passes: int = 2,
     ) -> None:
@@ -106,13 +114,13 @@ class JLSE(TunedClassifier):
         """Return the values of γ that "auto" tries."""
         return {"spread": (1.0, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         X, codes, weights = rows
         counts = class_weights(codes, len(vectors), weights)
         means = (class_sums(X, codes, len(vectors), weights) / counts).T
         return rows, vectors, means.astype(X.dtype)
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         (X, codes, weights), vectors, means = prepared
         self.spread_ = setting["spread"]
         self.atoms_, self.semantic_atoms_ = means, vectors
@@ -150,7 +158,7 @@ def _fitted_atoms(Z: Array, X: Array, start: Array, weights: Array | None) -> Ar
     return np.asarray(linalg.solve(G, right + rho * start, assume_a="pos"))
 
 
-def _similarity(Z: Array, codes: Any, classes: Array, weights: Array | None) -> Array:
+def _similarity(Z: Array, codes: Codes, classes: Array, weights: Array | None) -> Array:
     """Lower the squared hinge of matches over S."""
     rows = Z.astype(float)
     weighted = rows if weights is None else rows * weights[:, None]

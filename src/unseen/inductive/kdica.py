@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
-from unseen.inductive.dap import DAP
+from unseen.inductive.dap import DAP, Prepared
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments, Sums
 from unseen.statistics.attributes import Bank, ridge_bank
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class KDICA(DAP):
@@ -74,6 +72,13 @@ class KDICA(DAP):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Domain-invariant components, then attribute classifiers."),
+        sets("alignment", 1.0, UNVERIFIED, "Its weights could not be read."),
+        sets("invariance", 1.0, UNVERIFIED, "The same."),
+        holds(UNVERIFIED, "The original is kernelised; the kernel is linear here."),
+    )
+
     citation = Citation(
         "Gan, Yang and Gong",
         "Learning attributes equals multi-source domain generalization",
@@ -84,7 +89,7 @@ class KDICA(DAP):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         components: int = 200,
         alignment: float = 10.0,
         invariance: float = 1.0,
@@ -100,7 +105,7 @@ class KDICA(DAP):
         """Return the values of γ that "auto" tries."""
         return {"ridge": (0.03, 0.3, 3.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         sums, targets, basis, dtype = super()._prepare(rows, vectors)
         B = invariant_components(
             sums, targets, int(self.components), float(self.alignment), float(self.invariance)
@@ -109,8 +114,9 @@ class KDICA(DAP):
         inner = Sums(Moments.given(moments), labels, sums.counts, min(int(self.components), sums.width))
         return inner, targets, B if basis is None else basis @ B, dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, targets, B, dtype = prepared
+        assert B is not None  # the invariant components
         bank = ridge_bank(sums, targets, setting["ridge"])
         whole = Bank(B @ bank.coef, bank.intercept)
         self.coef_, self.intercept_ = whole.coef.astype(dtype), whole.intercept.astype(dtype)

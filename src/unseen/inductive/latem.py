@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import ranking_hinge
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 
 class LatEm(RankingClassifier):
@@ -47,6 +45,8 @@ class LatEm(RankingClassifier):
         Passes over the data.
     batch_size : int
     random_state : int, RandomState or None
+    center : bool
+        Whether rows and class vectors are centred.
 
     Attributes
     ----------
@@ -62,6 +62,16 @@ class LatEm(RankingClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Piecewise bilinear scores with the hinge rank loss."),
+        sets(
+            "center", False, UNVERIFIED, "No centring of vectors is known of; it standardises features."
+        ),
+        sets("pieces", 4, UNVERIFIED, "The original chooses 2 to 10 pieces on folds or prunes."),
+        sets("epochs", 10, UNVERIFIED, "The original stops after a tuned number of epochs."),
+        sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it."),
+    )
+
     citation = Citation(
         "Xian, Akata, Sharma, Nguyen, Hein and Schiele",
         "Latent embeddings for zero-shot classification",
@@ -72,15 +82,17 @@ class LatEm(RankingClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         pieces: int = 2,
         learning_rate: float = 10.0,
         margin: float = 1.0,
         epochs: int = 10,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
+        center: bool = True,
     ) -> None:
         super().__init__(semantics, candidates, learning_rate, margin, epochs, batch_size, random_state)
+        self.center = center
         self.pieces = pieces
 
     @classmethod

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span, semantic_coordinates
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
-from unseen.solvers.lbfgs import minimise
+from unseen.solvers.lbfgs import Objective, minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Prepared: TypeAlias = tuple[Rows, Sums, Array | None, Array, npt.DTypeLike]
+"""What all settings share."""
 
 
 class MetricZSL(TunedClassifier):
@@ -77,6 +81,12 @@ class MetricZSL(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Predicted attributes and a metric, learned together with a hinge on matches."),
+        sets("consistency", 1.0, UNVERIFIED, "Its weights differ by data set and were not read."),
+        sets("max_iter", 15, UNVERIFIED, "The original descends from a random start."),
+    )
+
     citation = Citation(
         "Bucher, Herbin and Jurie",
         "Improving semantic embedding consistency by metric learning for zero-shot classification",
@@ -96,7 +106,7 @@ class MetricZSL(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float | str = "auto",
         consistency: float | str = "auto",
         max_iter: int = 15,
@@ -111,7 +121,7 @@ class MetricZSL(TunedClassifier):
         """Return the values of γ and λ that "auto" tries."""
         return {"ridge": (0.1, 1.0), "consistency": (0.1, 1.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         self.semantic_center_ = vectors.mean(axis=0)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
@@ -120,7 +130,7 @@ class MetricZSL(TunedClassifier):
         sums = Sums.of(own, len(vectors), rows.X.shape[1])
         return own, sums, basis, coordinates.T / length, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         rows, sums, basis, A, dtype = prepared
         total = sums.counts.sum()
         mean = sums.labels.sum(axis=1) / total
@@ -158,7 +168,7 @@ def _metric_start(bank: Bank, sums: Sums, A: Array) -> tuple[Array, Array]:
     return np.sqrt(scale) * np.eye(A.shape[1]), np.array(scale * (own + others) / 2)
 
 
-def _objective(rows: Rows, A: Array, consistency: float, decay: float) -> Any:
+def _objective(rows: Rows, A: Array, consistency: float, decay: float) -> Objective:
     X, codes, weights = rows
     signs = match_signs(codes, len(A), X.dtype)
     balance = np.where(signs > 0, 1.0, 1.0 / max(1, len(A) - 1)).astype(X.dtype)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive._tuning import Fold, class_wise_folds, search
+from unseen.published import PAPER, choices, holds, sets
 from unseen.rows.labelled import FEWEST_CLASSES, Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import (
@@ -17,7 +17,7 @@ from unseen.statistics.prototype_map import (
 )
 from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class PrototypeRidge(ZeroShotClassifier):
@@ -59,6 +59,11 @@ class PrototypeRidge(ZeroShotClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "Ridge regression from class vectors to rows; the nearest prototype answers."),
+        sets("lam", "auto", PAPER, "Chosen on held-out classes; the grid here is scale-free."),
+    )
+
     citation = Citation(
         "Shigeto, Suzuki, Hara, Shimbo and Matsumoto",
         "Ridge regression, hubness, and zero-shot learning",
@@ -74,7 +79,7 @@ class PrototypeRidge(ZeroShotClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)

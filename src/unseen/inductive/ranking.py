@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,7 +13,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState, RowValues
 
 
 class RankingClassifier(BilinearClassifier):
@@ -33,12 +31,12 @@ class RankingClassifier(BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         learning_rate: float = 1.0,
         margin: float = 1.0,
         epochs: int = 5,
         batch_size: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.learning_rate = learning_rate
@@ -65,9 +63,10 @@ class RankingClassifier(BilinearClassifier):
         random = np.random.default_rng(seed)
         counts = class_weights(rows.codes, len(vectors), rows.weights)
         total = class_sums(*rows[:2], len(vectors), rows.weights).sum(axis=1)
-        self.center_ = self._centred * (total / counts.sum()).astype(rows.X.dtype)
+        centred = self._centred and bool(self.get_params(deep=False).get("center", True))
+        self.center_ = centred * (total / counts.sum()).astype(rows.X.dtype)
         vectors = self._directions(vectors)
-        self.semantic_center_ = self._centred * vectors.mean(axis=0)
+        self.semantic_center_ = centred * vectors.mean(axis=0)
         (X, codes, weights), _, basis = in_own_span(rows._replace(X=rows.X - self.center_), None)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
         step = self.learning_rate / lipschitz(X, coordinates)
@@ -107,5 +106,6 @@ class RankingClassifier(BilinearClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])
 
-    def _label_embedding(self, X: Any) -> Any:
-        return ZeroShotClassifier._label_embedding(self, X)
+    def _label_embedding(self, X: object) -> RowValues:
+        probabilities: RowValues = ZeroShotClassifier._label_embedding(self, X)
+        return probabilities

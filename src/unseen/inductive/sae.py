@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
+from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.statistics.scorer import Affine, Scorer, UnitLength
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
+
+Eigen: TypeAlias = tuple[Array, Array]
+"""Eigenvalues and eigenvectors."""
+Prepared: TypeAlias = tuple[Eigen, Eigen, Array, Array, Array, npt.DTypeLike]
+"""What all settings share."""
 
 
 class SAE(TunedClassifier):
@@ -42,6 +48,9 @@ class SAE(TunedClassifier):
         λ, the weight of encoding against decoding.
     compare : {"features", "semantics"}
         Where the cosine is taken: "features" decodes the class vectors, "semantics" encodes the row.
+    scaling : {"centred", "published"}
+        "published": nothing is centred, λ is in the units of the problem, the columns of the training
+        rows and the rows of W are brought to unit length, as the authors' code does.
 
     Attributes
     ----------
@@ -60,6 +69,18 @@ class SAE(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        holds(PAPER, "The Sylvester equation; both directions of comparing are reported."),
+        sets(
+            "scaling",
+            "published",
+            CODE,
+            "Elyorcv/SAE, awa_demo: NormalizeFea on training columns and "
+            "on W, λ as it is, nothing centred.",
+        ),
+        sets("lam", 500000.0, CODE, "awa_demo; cub_demo has 0.2 after a projection of the rows."),
+    )
+
     citation = Citation(
         "Kodirov, Xiang and Gong",
         "Semantic autoencoder for zero-shot learning",
@@ -74,28 +95,34 @@ class SAE(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         lam: float | str = "auto",
         compare: str = "features",
+        scaling: str = "centred",
     ) -> None:
         super().__init__(semantics, candidates)
         self.lam = lam
         self.compare = compare
+        self.scaling = scaling
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of λ that "auto" tries."""
         return {"lam": (0.03, 0.3, 3.0, 30.0, 300.0)}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         if self.compare not in ("features", "semantics"):
             raise ValueError(
                 "The 'compare' parameter of SAE must be 'features' or 'semantics'. "
                 f"Got {self.compare!r} instead."
             )
+        if self.scaling not in ("centred", "published"):
+            self._refuse("scaling", "'centred' or 'published'")
         X, codes, weights = rows
         counts = class_weights(codes, len(vectors), weights)
         sums = class_sums(X, codes, len(vectors), weights)
+        if self.scaling == "published":
+            return self._unscaled(rows, vectors, sums, counts)
         mean, semantic_mean = sums.sum(axis=1) / counts.sum(), counts @ vectors / counts.sum()
         moments = gram(X, weights) - counts.sum() * np.outer(mean, mean)
         A = vectors - semantic_mean
@@ -105,17 +132,29 @@ class SAE(TunedClassifier):
         turned = semantic[1].T @ cross @ own[1]
         return own, semantic, turned, mean, semantic_mean, X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
-        (values, basis), (semantic_values, semantic_basis), turned, *rest = prepared
-        self.center_, self.semantic_center_ = rest[0].astype(rest[2]), rest[1]
+    def _unscaled(self, rows: Rows, vectors: Array, sums: Array, counts: Array) -> Prepared:
+        """Prepare as the authors' code does: nothing centred, training columns of unit length."""
+        moments = gram(rows.X, rows.weights)
+        length = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
+        own = linalg.eigh(moments / np.outer(length, length))
+        semantic = linalg.eigh(vectors.T @ (counts[:, None] * vectors))
+        turned = semantic[1].T @ (vectors.T @ (sums / length[:, None]).T) @ own[1]
+        zeros = np.zeros(len(length)), np.zeros(vectors.shape[1])
+        return own, semantic, turned, *zeros, rows.X.dtype
+
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
+        own, semantic, turned, mean, self.semantic_center_, dtype = prepared
+        (values, basis), (semantic_values, semantic_basis) = own, semantic
+        self.center_ = mean.astype(dtype)
         values, semantic_values = np.maximum(values, 0), np.maximum(semantic_values, 0)
         unit = semantic_values.sum() / max(values.sum(), np.finfo(float).tiny)
-        lam = setting["lam"] * max(unit, np.finfo(float).tiny)
+        absolute = self.scaling == "published"
+        lam = setting["lam"] * (1.0 if absolute else max(unit, np.finfo(float).tiny))
         both = semantic_values[:, None] + lam * values
         # Where both eigenvalues vanish the right side does too, and W of minimum norm is zero there.
         both += 1e-10 * max(float(both.max()), np.finfo(float).tiny)
         W = semantic_basis @ ((1 + lam) * turned / both) @ basis.T
-        self.encoder_ = W.astype(rest[2])
+        self.encoder_ = (_unit(W) if absolute else W).astype(dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.encoder_.astype(X.dtype, copy=False)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights
 from unseen.solvers.losses import structured_hinge
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 RATE = 0.1
 """Of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
@@ -64,6 +62,8 @@ class SSE(ZeroShotClassifier):
         0 leaves the start as it is.
     batch_size : int
     random_state : int, RandomState or None
+    sides : {"both", "one"}
+        Columns of x with their negatives beside them, or x alone, as in the original.
 
     Attributes
     ----------
@@ -84,6 +84,11 @@ class SSE(ZeroShotClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        sets("sides", "one", PAPER, "SSE-ReLU compares x with its anchors from one side."),
+        holds(UNVERIFIED, "Its Δ, start, penalties and alternating solver; SSE-INT is not here."),
+    )
+
     citation = Citation(
         "Zhang and Saligrama",
         "Zero-shot learning via semantic similarity embedding",
@@ -100,17 +105,19 @@ class SSE(ZeroShotClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         ridge: float = 1.0,
         steps: int = 60,
         batch_size: int = 32,
-        random_state: Any = None,
+        random_state: RandomState = None,
+        sides: str = "both",
     ) -> None:
         super().__init__(semantics, candidates)
         self.ridge = ridge
         self.steps = steps
         self.batch_size = batch_size
         self.random_state = random_state
+        self.sides = sides
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
@@ -118,7 +125,9 @@ class SSE(ZeroShotClassifier):
         return {"ridge": (0.1, 1.0), "steps": (0, 60)}
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
-        X, codes, weights = _both_sides(rows.X), rows.codes, rows.weights
+        if self.sides not in ("both", "one"):
+            self._refuse("sides", "'both' or 'one'")
+        X, codes, weights = self._sides(rows.X), rows.codes, rows.weights
         random = np.random.default_rng(
             check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         )
@@ -159,7 +168,11 @@ class SSE(ZeroShotClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         Z = self._mixtures(vectors).astype(X.dtype)
-        return np.asarray(relu_similarities(_both_sides(X), self.anchors_, self.weight_) @ Z.T)
+        return np.asarray(relu_similarities(self._sides(X), self.anchors_, self.weight_) @ Z.T)
+
+    def _sides(self, X: Array) -> Array:
+        """Return rows with their negatives beside them, or as they are: the original's form."""
+        return _both_sides(X) if self.sides == "both" else X
 
     def _semantic_width(self) -> int:
         return int(self.atoms_.shape[1])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -15,13 +14,18 @@ from sklearn.utils import check_random_state
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
+from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.attributes import Bank
-from unseen.typing import Array
+from unseen.statistics.graph import unit_rows
+from unseen.typing import Array, CandidateClasses, RandomState
+
+Prepared: TypeAlias = tuple[Rows, Array, Array | None, Array, Array, dict[float, Bank]]
+"""What all settings share."""
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
@@ -63,13 +67,16 @@ class SynC(TunedClassifier):
         A vector for every class, seen and unseen. None means one-hot.
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
-    loss : {"ovo", "struct"}
+    loss : {"ovo", "struct", "cs"}
+        "cs", Crammer and Singer's, is "struct" with Δ = 1 for all pairs.
     width : float or "auto"
         σ².
     ridge : float or "auto"
         λ. "struct" does not use it.
     random_state : int, RandomState or None
-        For "struct".
+        For "struct" and "cs".
+    unit_length : bool
+        Class vectors and rows at unit length, rows not centred: the authors' form.
 
     Attributes
     ----------
@@ -92,6 +99,25 @@ class SynC(TunedClassifier):
     array(['cat'], dtype='<U3')
     """
 
+    published = choices(
+        sets(
+            "unit_length",
+            True,
+            CODE,
+            "pujols/Zero-shot-learning-journal: signatures at unit length "
+            "(L2), classifiers without centring.",
+        ),
+        sets(
+            "loss",
+            "ovo",
+            PAPER,
+            "One versus other, the form of the paper's tables; 'cs' and 'struct' are the others.",
+        ),
+        holds(CODE, "Phantoms are the seen classes and V = pinv(S) W, as in their SynC_fast."),
+        sets("width", "auto", CODE, "Five class-wise folds over 2^-5 … 2^5; scale-free values here."),
+        sets("ridge", "auto", CODE, "The same over 2^-24 … 2^-9."),
+    )
+
     citation = Citation(
         "Changpinyo, Chao, Gong and Sha",
         "Synthesized classifiers for zero-shot learning",
@@ -109,17 +135,19 @@ class SynC(TunedClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         loss: str = "ovo",
         width: float | str = "auto",
         ridge: float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
+        unit_length: bool = False,
     ) -> None:
         super().__init__(semantics, candidates)
         self.loss = loss
         self.width = width
         self.ridge = ridge
         self.random_state = random_state
+        self.unit_length = unit_length
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
@@ -130,19 +158,22 @@ class SynC(TunedClassifier):
         space = self.search_space()
         return space if self.loss == "ovo" else {"width": space["width"]}
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
-        if self.loss not in ("ovo", "struct"):
-            raise ValueError(
-                f"The 'loss' parameter of SynC must be 'ovo' or 'struct'. Got {self.loss!r} instead."
-            )
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
+        if self.loss not in ("ovo", "struct", "cs"):
+            self._refuse("loss", "'ovo', 'struct' or 'cs'")
+        vectors = self._signatures(vectors)
         X, codes, weights = rows
+        if self.unit_length:
+            X = unit_rows(X)
         total = class_weights(codes, len(vectors), weights).sum()
         mean = class_sums(X, codes, len(vectors), weights).sum(axis=1) / total
+        if self.unit_length:
+            mean = 0 * mean
         own, _, basis = in_own_span(rows._replace(X=X - mean.astype(X.dtype)), None)
         moments = gram(own.X, weights)
         return own, mean, basis, moments, vectors, {}
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         own, mean, basis, moments, vectors, done = prepared
         distance = cdist(vectors, vectors, "sqeuclidean")
         pairs = max(1, len(vectors) * (len(vectors) - 1))
@@ -154,7 +185,10 @@ class SynC(TunedClassifier):
             if self.loss == "ovo":
                 done[ridge] = _one_versus_other(own, len(vectors), moments, ridge, len(mean))
             else:
-                done[ridge] = self._structured(own, np.sqrt(distance / self.unit_))
+                margin = np.sqrt(distance / self.unit_)
+                if self.loss == "cs":
+                    margin = 1.0 - np.eye(len(distance))
+                done[ridge] = self._structured(own, margin)
         H = S.T @ S
         H[np.diag_indices_from(H)] += SEMANTIC_RIDGE * np.trace(H) / len(H)
         right = linalg.solve(H, S.T, assume_a="pos").T  # W = V Sᵀ, so V = W S (SᵀS)⁻¹
@@ -184,11 +218,16 @@ class SynC(TunedClassifier):
 
     def _similarity(self, vectors: Array, width: float) -> Array:
         """Return s, one row a class."""
-        distance = cdist(vectors, self.phantoms_, "sqeuclidean")
+        distance = cdist(self._signatures(vectors), self.phantoms_, "sqeuclidean")
         narrow = max(width * self.unit_, np.finfo(float).tiny)
         return np.asarray(softmax(-distance / narrow, axis=1))
 
+    def _signatures(self, vectors: Array) -> Array:
+        return unit_rows(vectors) if self.unit_length else vectors
+
     def _scores(self, X: Array, vectors: Array) -> Array:
+        if self.unit_length:
+            X = unit_rows(X)
         S = self._similarity(vectors, self.width_)
         return Bank(self.base_ @ S.T.astype(self.base_.dtype), S @ self.base_intercept_)(X)
 

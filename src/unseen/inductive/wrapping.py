@@ -9,7 +9,7 @@ import numpy as np
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.eszsl import ESZSL
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 
 def wrapped(meta: Any) -> Any:
@@ -20,7 +20,7 @@ def wrapped(meta: Any) -> Any:
 class WrappingClassifier(ZeroShotClassifier):
     """A classifier around an ``estimator``, whose fitted clone ``estimator_`` gives the scores."""
 
-    estimator: Any
+    estimator: ZeroShotClassifier
     estimator_: Any
 
     def _parameters(self) -> tuple[object, Any]:
@@ -41,8 +41,9 @@ class WrappingClassifier(ZeroShotClassifier):
         scorer: Scorer = self.estimator_._formula(vectors)
         return scorer
 
-    def _label_embedding(self, X: Any) -> Any:
-        return self.estimator_._label_embedding(X)
+    def _label_embedding(self, X: object) -> RowValues:
+        embedding: RowValues = self.estimator_._label_embedding(X)
+        return embedding
 
     def _semantic_width(self) -> int:
         return int(self.estimator_._semantic_width())

@@ -17,10 +17,18 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
+
+PLAIN_ALARMS = {
+    "uneven": "Some classes seem to have many {items} and others few or none. The labels take that "
+    "into account. Leave out classes that cannot occur.",
+    "rehearsal": "In a rehearsal on the labelled classes, learning from the {items} to label made the "
+    "answers slightly worse. Compare with a method that does not learn from them, as ASTE.",
+}
+"""Alarm of the review of a pool → what a person who labels should know of it."""
 
 BELOW_ANSWER = 0.999
 """The largest probability of another class, as a share of that of the answer."""
@@ -75,10 +83,10 @@ class Fitted:
             self.classes,
             data.items,
             data.root,
-            self.rounds,
             data.truth,
             data.texts,
             [] if self.start is None else [str(label) for label in self.start],
+            data.broken if data.texts is None else (),
         )
 
     def accuracy(self) -> float | None:
@@ -116,7 +124,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     if data.scale is not None and "scale" in model.get_params():
         model.set_params(scale=data.scale)
     X, y = _training_rows(task, method.transductive)
-    options: dict[str, Any] = {}
+    options: JsonObject = {}
     if method.transductive:
         known = dict(task.corrections) if model.takes_known and task.corrections else None
         options = {"observer": observer, "known": known}
@@ -139,7 +147,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
         _certain(probabilities, task.corrections, classes),
         None if trusted is None else np.asarray(trusted)[len(data.X) :],
         seconds,
-        _adaptation_notes(caught),
+        _pool_notes(caught, model, task),
         None if first is None else np.asarray(first)[len(data.X) :],
     )
 
@@ -195,12 +203,18 @@ def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list
     return certain
 
 
-def _adaptation_notes(caught: list[warnings.WarningMessage]) -> list[str]:
-    """Return what a method says of its pool; any other warning is given as it was."""
+def _pool_notes(caught: list[warnings.WarningMessage], model: Any, task: Task) -> list[str]:
+    """Return what a method says of its pool, in plain words; other warnings are given as they were.
+
+    What the review of the pool says in numbers stays in the model's ``review_``.
+    """
+    review = getattr(model, "review_", None)
+    alarms = {} if review is None else review.alarms
     notes = []
     for item in caught:
-        if issubclass(item.category, AdaptationWarning):
-            notes.append(str(item.message))
-        else:
+        if not issubclass(item.category, AdaptationWarning):
             warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
-    return notes
+        elif not any(str(item.message).endswith(text) for text in alarms.values()):
+            notes.append(str(item.message))
+    items = "photographs" if task.data.texts is None else "texts"
+    return [PLAIN_ALARMS[name].format(items=items) for name in alarms if name in PLAIN_ALARMS] + notes

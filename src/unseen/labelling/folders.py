@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from unseen.datasets.image_folder import list_all_images, list_images
+from unseen.datasets.image_folder import FolderContents, any_folder, class_folders
 from unseen.datasets.splits import read_lines
 from unseen.exceptions import DataError
+from unseen.features import Broken
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Pictures:
     root: Path
     """The folder that the names of the pool are relative to."""
     truth: tuple[str, ...] = ()
+    unread: list[Broken] = field(default_factory=list)
+    """Files of the folders that are not read, and why."""
 
     @property
     def seen_classes(self) -> list[str]:
@@ -51,24 +54,32 @@ def gather(seen: Path | None, unlabelled: Path | None = None, held_out: Sequence
                 "class can be held out.",
                 options=("seen", "unlabelled"),
             )
-        return Pictures([], [], list_all_images(unlabelled), unlabelled)
-    labelled = list_images(seen)
+        contents = any_folder(unlabelled)
+        return Pictures([], [], contents.pictures, unlabelled, unread=_unread(contents))
+    of_classes = class_folders(seen)
+    labelled, unread = of_classes.pictures, _unread(of_classes)
     if held_out:
-        return _trial(seen, labelled, list(held_out))
+        return _trial(seen, labelled, list(held_out), unread)
     labels = [path.parent.name for path in labelled]
     if unlabelled is None:
-        return Pictures(labelled, labels, [], seen)
-    inside = {path.resolve() for path in labelled}
-    pool = [path for path in list_all_images(unlabelled) if path.resolve() not in inside]
+        return Pictures(labelled, labels, [], seen, unread=unread)
+    contents = any_folder(unlabelled)
+    inside = {path.resolve() for path in labelled} | {item.path.resolve() for item in unread}
+    pool = [path for path in contents.pictures if path.resolve() not in inside]
+    unread += [item for item in _unread(contents) if item.path.resolve() not in inside]
     if not pool:
         raise DataError(
             f"{unlabelled}: every picture in it is one of the labelled ones of {seen}. Name a folder "
             "with other pictures."
         )
-    return Pictures(labelled, labels, pool, unlabelled)
+    return Pictures(labelled, labels, pool, unlabelled, unread=unread)
 
 
-def _trial(seen: Path, labelled: list[Path], held_out: list[str]) -> Pictures:
+def _unread(contents: FolderContents) -> list[Broken]:
+    return [Broken(path, reason) for path, reason in contents.unread]
+
+
+def _trial(seen: Path, labelled: list[Path], held_out: list[str], unread: list[Broken]) -> Pictures:
     there = {path.parent.name for path in labelled}
     absent = [name for name in held_out if name not in there]
     if absent:
@@ -79,7 +90,8 @@ def _trial(seen: Path, labelled: list[Path], held_out: list[str]) -> Pictures:
     rest = [path for path in labelled if path.parent.name not in held_out]
     pool = [path for path in labelled if path.parent.name in held_out]
     labels = [path.parent.name for path in rest]
-    return Pictures(rest, labels, pool, seen, tuple(path.parent.name for path in pool))
+    truth = tuple(path.parent.name for path in pool)
+    return Pictures(rest, labels, pool, seen, truth, unread)
 
 
 def read_names(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from unseen.features import Broken
 from unseen.files import atomic_file
 from unseen.metrics import per_class_accuracy
 from unseen.spreadsheet_cells import neutral_cell
@@ -17,7 +18,7 @@ from unseen.typing import Array
 
 Kind = Literal["photographs", "texts"]
 COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "photographs": ("image", "label", "confidence", "runner_up", "round"),
+    "photographs": ("image", "label", "confidence", "runner_up"),
     "texts": ("row", "text", "label", "confidence", "unsure", "runner_up", "start"),
 }
 UNSURE = 0.5
@@ -35,8 +36,6 @@ class Answer:
     """The probability of the label, among the candidates."""
     runner_up: str
     """The next best class, or "" if there is one candidate only."""
-    round: int | None
-    """The round that first trusted the label; None if none did, or the method has no rounds."""
     truth: str = ""
     """Its class, where that is known: in a trial."""
     text: str = ""
@@ -63,6 +62,8 @@ class Labels:
     kind: Kind = "photographs"
     start_accuracy: float | None = None
     """Per-class top-1 accuracy of the first answer in a trial, of a method that corrects one."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Files that were not read → why; they have no answer."""
 
     @property
     def unsure(self) -> list[Answer]:
@@ -79,12 +80,15 @@ class Labels:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the CSV; those of photographs end with the first answer if there is one."""
+        """The columns of the answers; of photographs with the first answer last, if there is one."""
         more = self.kind == "photographs" and any(a.start for a in self.answers)
         return (*COLUMNS[self.kind], *["start"] * more)
 
     def write(self, path: Path) -> None:
         """Write a CSV with these ``columns``.
+
+        Files that were not read come last, without a label, and a column ``problem`` says why; there is
+        no such column if all were read.
 
         A name that a spreadsheet would run as a formula has an apostrophe in front; the readers of this
         library take it off again.
@@ -95,9 +99,12 @@ class Labels:
         ):
             writer = csv.writer(file, lineterminator="\n")
             columns = self.columns
-            writer.writerow(columns)
+            writer.writerow([*columns, *["problem"] * bool(self.unread)])
             for answer in self.answers:
-                cells = self._cells(answer)[: len(columns)]
+                cells = [*self._cells(answer)[: len(columns)], *[""] * bool(self.unread)]
+                writer.writerow([neutral_cell(str(cell)) for cell in cells])
+            for item, reason in self.unread.items():
+                cells = [item, *[""] * (len(columns) - 1), reason]
                 writer.writerow([neutral_cell(str(cell)) for cell in cells])
 
     def _cells(self, a: Answer) -> list[object]:
@@ -105,8 +112,7 @@ class Labels:
         if self.kind == "texts":
             unsure = "yes" if a.unsure else "no"
             return [a.item, a.text, a.label, confidence, unsure, a.runner_up, a.start]
-        round_number = "" if a.round is None else a.round
-        return [a.item, a.label, confidence, a.runner_up, round_number, a.start]
+        return [a.item, a.label, confidence, a.runner_up, a.start]
 
 
 def answers_of(
@@ -114,10 +120,10 @@ def answers_of(
     classes: list[str],
     items: Sequence[str],
     root: Path,
-    rounds: Array | None = None,
     truth: Sequence[str] = (),
     texts: Sequence[str] | None = None,
     start: Sequence[str] = (),
+    unread: Sequence[Broken] = (),
 ) -> Labels:
     """Return the answers for pictures or texts, least confident first.
 
@@ -131,14 +137,14 @@ def answers_of(
         The names of the pictures, or the rows of the texts.
     root : path
         The folder that the names of the pictures are relative to, or the file of the texts.
-    rounds : array, optional
-        The round that first trusted each row; -1 for never.
     truth : sequence of str
         The classes, in a trial; "" for a row whose class is not known.
     texts : sequence of str, optional
         The texts, if these are answers for texts.
     start : sequence of str
         The first answers, of a method that corrects them.
+    unread : sequence of Broken
+        Files that were not read.
     """
     kind: Kind = "photographs" if texts is None else "texts"
     order = np.argsort(-probabilities, axis=1, kind="stable")
@@ -149,7 +155,6 @@ def answers_of(
             classes[order[i, 0]],
             float(probabilities[i, order[i, 0]]),
             classes[order[i, 1]] if several else "",
-            None if rounds is None or rounds[i] < 1 else int(rounds[i]),
             truth[i] if truth else "",
             texts[i] if texts else "",
             start[i] if len(start) else "",
@@ -157,9 +162,10 @@ def answers_of(
         for i in range(len(items))
     ]
     answers.sort(key=lambda a: (a.confidence, a.item if texts is None else ""))
+    problems = {_name_in(root, item.path): item.reason for item in unread}
     judged = [a for a in answers if a.truth]
     if not judged:
-        return Labels(answers, classes, root, kind=kind)
+        return Labels(answers, classes, root, kind=kind, unread=problems)
     right: dict[str, list[bool]] = {}
     for a in judged:
         right.setdefault(a.truth, []).append(a.label == a.truth)
@@ -168,4 +174,9 @@ def answers_of(
     before = None
     if judged[0].start:
         before = float(per_class_accuracy([a.truth for a in judged], [a.start for a in judged]))
-    return Labels(answers, classes, root, float(accuracy), by_class, kind, before)
+    return Labels(answers, classes, root, float(accuracy), by_class, kind, before, problems)
+
+
+def _name_in(root: Path, path: Path) -> str:
+    """Return the name of a file as the labels have it: relative to ``root`` if it lies there."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

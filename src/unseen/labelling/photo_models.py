@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from unseen.datasets.image_folder import list_all_images
+from unseen.datasets.image_folder import any_folder
 from unseen.exceptions import DataError, ModelFileError
-from unseen.features import Backbone, Extraction, FeatureStore, Progress, backbone, extract
+from unseen.features import Backbone, Broken, Extraction, FeatureStore, Progress, backbone, extract
 from unseen.features.image_text_model import picture_half
 from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.fitting import Fitted
@@ -18,6 +18,7 @@ from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
+from unseen.typing import Classifier, JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
 """Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
@@ -34,13 +35,13 @@ def save_model(path: Path, fitted: Fitted) -> None:
     save(fitted.model, path)
 
 
-def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
+def load_model(path: Path) -> tuple[Classifier, JsonObject]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
     return model, model_origin(model, path)
 
 
-def model_origin(model: Any, path: Path) -> dict[str, Any]:
+def model_origin(model: object, path: Path) -> JsonObject:
     """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
     texts = ("backbone", "texts", "identity", "words", "prompt")
@@ -57,7 +58,7 @@ def model_origin(model: Any, path: Path) -> dict[str, Any]:
     return origin
 
 
-def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, columns: int) -> None:
+def check_backbone(path: Path, origin: dict[str, object], backbone: Backbone, columns: int) -> None:
     """Refuse features that the model was not fitted on."""
     if backbone.width != columns:
         raise DataError(
@@ -74,8 +75,8 @@ def check_backbone(path: Path, origin: dict[str, Any], backbone: Backbone, colum
 
 def predict(
     path: Path,
-    model: Any,
-    origin: dict[str, Any],
+    model: Classifier,
+    origin: JsonObject,
     folder: Path,
     backbone: Backbone,
     store: FeatureStore | None,
@@ -84,19 +85,24 @@ def predict(
 ) -> tuple[Labels, Extraction]:
     """Label the photographs of a folder with a model from a file.
 
+    ``broken`` of the extraction lists every file of the folder that was not read.
     ``candidates`` is "" for those of the model, "all", "seen", "unseen", a list or a text file.
     """
-    pictures = list_all_images(folder)
+    contents = any_folder(folder)
     check_backbone(path, origin, backbone, int(model.n_features_in_))
     set_candidates(model, candidates)
-    extraction = extract(pictures, backbone, store, on_progress=on_progress)
+    extraction = extract(contents.pictures, backbone, store, on_progress=on_progress)
     classes = [str(c) for c in model.classes_.tolist()]
     probabilities = np.asarray(model.predict_proba(extraction.X))
     items = [path.relative_to(folder).as_posix() for path in extraction.paths]
-    return answers_of(probabilities, classes, items, folder), extraction
+    extraction = replace(
+        extraction, broken=[*extraction.broken, *(Broken(*item) for item in contents.unread)]
+    )
+    labels = answers_of(probabilities, classes, items, folder, unread=extraction.broken)
+    return labels, extraction
 
 
-def set_candidates(model: Any, asked: str) -> None:
+def set_candidates(model: Classifier, asked: str) -> None:
     """Let a model answer among other classes: "all", "seen", "unseen", a list or a text file."""
     if asked in ("all", "seen", "unseen"):
         model.set_params(candidates=asked)
@@ -104,7 +110,7 @@ def set_candidates(model: Any, asked: str) -> None:
         model.set_params(candidates=read_names(asked))
 
 
-def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str:
+def backbone_to_load(path: Path, origin: dict[str, object], named: str = "") -> str:
     """Return the backbone that a user names, or the one of the model, if it is safe to load that.
 
     A model file must not choose which file, folder or address is opened: a name with a part after a
@@ -127,7 +133,7 @@ def backbone_to_load(path: Path, origin: dict[str, Any], named: str = "") -> str
 
 
 def model_backbone(
-    path: Path, origin: dict[str, Any], named: str = "", weights: Path | None = None
+    path: Path, origin: JsonObject, named: str = "", weights: Path | None = None
 ) -> Backbone:
     """Load the backbone that a user names, or the one of the model, if it is safe to load that.
 
@@ -140,7 +146,7 @@ def model_backbone(
     return backbone(name, weights)
 
 
-def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -> Recipe:
+def recipe_of(model: Classifier, origin: JsonObject, path: Path, words: str = "") -> Recipe:
     """Return how the model's class vectors were made.
 
     ``words`` is the encoder that the user names; needed where the model's is not built in.
@@ -169,7 +175,7 @@ def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -
     return Recipe(attributes=tuple(attributes))
 
 
-def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[str]:
+def add_classes(model: Classifier, recipe: Recipe, given: Given, path: Path) -> list[str]:
     """Make a model know more classes, without training; return their names.
 
     The new classes join the candidates.
@@ -187,7 +193,7 @@ def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[st
     return given.names
 
 
-def _table(model: Any, path: Path) -> ClassTable:
+def _table(model: object, path: Path) -> ClassTable:
     if not hasattr(model, "_parameters"):
         raise DataError(f"{path}: holds a Pipeline. Add the class in Python.")
     semantics = model._parameters()[0]

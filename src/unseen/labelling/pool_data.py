@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from unseen.labelling.classes import Recipe
 from unseen.labelling.folders import Pictures
 from unseen.labelling.preparation import Preparation
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,8 @@ class PoolData:
     """The classes of the pool where they are known; compared at the end, and used for nothing else."""
     notes: list[str] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
-    """Pictures that could not be read."""
-    origin: dict[str, Any] = field(default_factory=dict)
+    """Files that were not read: pictures that are broken, and files that are no pictures."""
+    origin: dict[str, object] = field(default_factory=dict)
     """What a model file says of its features and class vectors, for photographs."""
     computed: int = 0
     """Pictures that went through the backbone now."""
@@ -64,7 +63,7 @@ class PoolData:
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """The pictures that could not be read, and why."""
+        """The files that were not read, and why."""
         return [(str(item.path), item.reason) for item in self.broken]
 
 
@@ -98,7 +97,7 @@ def extract(
         preparation.candidates,
         [truth_of[path] for path in pool_paths] if truth_of else [],
         preparation.notes,
-        extraction.broken,
+        [*extraction.broken, *pictures.unread],
         origin_of(backbone, preparation.recipe),
         extraction.computed,
         extraction.reused,
@@ -106,7 +105,7 @@ def extract(
     )
 
 
-def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
+def origin_of(backbone: Backbone, recipe: Recipe) -> JsonObject:
     """Return what a model file says of its features and class vectors."""
     return {
         "backbone": backbone.name,

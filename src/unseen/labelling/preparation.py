@@ -15,8 +15,9 @@ from unseen.features import (
     describe,
     separation,
 )
+from unseen.features.words import DEFAULT_WEIGHT
 from unseen.labelling.classes import (
-    DEFAULT_WEIGHT,
+    CLASS_COLUMN,
     Given,
     Recipe,
     from_names,
@@ -52,8 +53,9 @@ def prepare(
     held_out: str = "",
     classes: Path | None = None,
     words: str = "",
-    weight: float = DEFAULT_WEIGHT,
+    weight: float | None = None,
     candidates: str = "",
+    class_column: str = CLASS_COLUMN,
 ) -> Preparation:
     """Read folders and descriptions, and check that they fit each other.
 
@@ -69,14 +71,24 @@ def prepare(
         Attributes or descriptions of all classes; without it, the classes are known by name: the
         folders of ``seen``, and ``candidates``.
     words : str
-        What turns names and descriptions into vectors. See :func:`unseen.features.words`.
+        What turns names and descriptions into vectors. See :func:`unseen.features.words` and
+        :func:`~unseen.labelling.classes.make_table`.
     weight : float
-        Of the words where they are mixed with attributes.
+        Of the words where they are mixed with attributes; None for the default.
     candidates : str
         See :func:`~unseen.labelling.folders.choose_candidates`.
+    class_column : str
+        The column of ``classes`` that names the classes.
     """
-    pictures, given, names = _read(seen, unlabelled, held_out, classes, candidates, read_classes)
-    table, recipe, notes = make_table(given, words, weight)
+    pictures, given, names = _read(
+        seen,
+        unlabelled,
+        held_out,
+        classes,
+        candidates,
+        lambda path: read_classes(path, class_column, take_words=bool(words)),
+    )
+    table, recipe, notes = make_table(given, words, DEFAULT_WEIGHT if weight is None else weight)
     separated = separation(table, names, pictures.seen_classes)
     return Preparation(pictures, table, recipe, names, separated, notes)
 
@@ -91,6 +103,7 @@ def prepare_with_texts(
     classes: Path | None = None,
     prompt: str = "",
     candidates: str = "",
+    class_column: str = CLASS_COLUMN,
 ) -> Preparation:
     """Read folders and texts of the classes, which have vectors of the model that sees the pictures.
 
@@ -102,7 +115,7 @@ def prepare_with_texts(
         See :func:`unseen.features.image_text_model`.
     store : FeatureStore, optional
         Vectors of texts that it knows are not computed.
-    seen, unlabelled, held_out, candidates : optional
+    seen, unlabelled, held_out, candidates, class_column : optional
         See :func:`prepare`.
     classes : path, optional
         See :func:`~unseen.labelling.text_files.read_class_texts`. In a text, {} stands for the name of
@@ -111,7 +124,12 @@ def prepare_with_texts(
         The text of a class that has none of its own; "a photo of a {}" by default.
     """
     pictures, given, names = _read(
-        seen, unlabelled, held_out, classes, candidates, lambda path: read_class_texts(path)[0]
+        seen,
+        unlabelled,
+        held_out,
+        classes,
+        candidates,
+        lambda path: read_class_texts(path, class_column)[0],
     )
     recipe = Recipe(model.texts.name, prompt=prompt or PICTURE_PROMPT, shared=True)
     encoder = StoredEncoder(model.texts, store)

@@ -8,16 +8,18 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from unseen.datasets.parquet import open_parquet
 from unseen.datasets.splits import read_lines
 from unseen.exceptions import DataError
 from unseen.features import Broken
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
-from unseen.labelling.classes import Given, from_names
+from unseen.labelling.classes import CLASS_COLUMN, Given, from_names, named_column
+from unseen.labelling.table_cells import EXCEL_SUFFIXES, FORMER_SUFFIXES, read_cells
 from unseen.parquet_budget import check_texts
 from unseen.spreadsheet_cells import original_cell
+from unseen.typing import JsonObject
 
 LONGEST_LINE = 2**24
 """Letters of a line."""
@@ -27,7 +29,7 @@ NAME_COLUMNS = ("class", "name", "label")
 TEXT_COLUMNS = ("description", "example", "text", "prompt")
 """How the columns begin whose cells are texts of the class: example, example2, example_long …"""
 
-Record = tuple[int, dict[str, Any]]
+Record = tuple[int, JsonObject]
 """The line in the file, and column → cell."""
 
 
@@ -82,28 +84,29 @@ def read_texts(path: Path, column: str = "text", label_column: str = "") -> Text
     return rows
 
 
-def read_class_texts(path: Path) -> tuple[Given, list[str]]:
+def read_class_texts(path: Path, class_column: str = CLASS_COLUMN) -> tuple[Given, list[str]]:
     """Read the classes and their texts; also return the class of every row of the file.
 
     Parameters
     ----------
     path : path
-        ``.txt``: one name a line. Any other: as :func:`read_texts`, with a column ``class``, ``name``
-        or ``label``, and columns that begin with ``description``, ``example``, ``text`` or ``prompt``.
-        A class may have several of them, and several rows. Without any text it is known by its name.
+        ``.txt``: one name a line. CSV, TSV or Excel as in
+        :func:`~unseen.labelling.table_cells.read_cells`; any other as :func:`read_texts`. With a column
+        ``class``, ``name`` or ``label``, and columns that begin with ``description``, ``example``,
+        ``text`` or ``prompt``. A class may have several of them, and several rows. Without any text it
+        is known by its name.
+    class_column : str
+        The column of the names, if it has another name.
     """
     if path.suffix.lower() == ".txt":
         names = read_lines(path)
         return from_names(names, str(path)), names
     texts: dict[str, list[str]] = {}
     row_names = []
-    for line, record in _records(path, []):
-        column = next((c for c in NAME_COLUMNS if c in record), "")
-        if not column:
-            raise DataError(
-                f"{path}: line {line}: has none of the columns {', '.join(NAME_COLUMNS)}, but "
-                f"{', '.join(record)}. Name the column of class names 'class'."
-            )
+    for line, record in _class_records(path):
+        asked = [class_column] if class_column != CLASS_COLUMN else NAME_COLUMNS
+        column = next((c for c in asked if c in record), "")
+        column = column or named_column(path, list(record), class_column)
         name = _cell(path, line, column, record)
         if not name:
             raise DataError(
@@ -121,7 +124,16 @@ def read_class_texts(path: Path) -> tuple[Given, list[str]]:
     return Given(str(path), list(texts), descriptions=dict(described)), row_names
 
 
-def _cell(path: Path, line: int, column: str, record: dict[str, Any]) -> str:
+def _class_records(path: Path) -> Iterator[Record]:
+    if path.suffix.lower() not in (".csv", ".tsv", *EXCEL_SUFFIXES, *FORMER_SUFFIXES):
+        yield from _records(path, [])
+        return
+    cells = read_cells(path)
+    for line, row in cells.rows:
+        yield line, dict(zip(cells.columns, row, strict=True))
+
+
+def _cell(path: Path, line: int, column: str, record: dict[str, object]) -> str:
     """Return a cell as a text, "" for an empty one."""
     value = record.get(column)
     if value is None or value != value:  # null, or NaN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ def of_texts(path: Path) -> bool:
     return bool(load_model(path)[1].get("texts"))
 
 
-def model_encoder(path: Path, origin: dict[str, Any], columns: int, name: str = "") -> TextEncoder:
+def model_encoder(path: Path, origin: dict[str, object], columns: int, name: str = "") -> TextEncoder:
     """Return the encoder of a model that was fitted on texts.
 
     Parameters

@@ -18,12 +18,12 @@ from unseen.features import (
     encode_texts,
 )
 from unseen.files import read_npy
-from unseen.labelling.classes import Given, Recipe
+from unseen.labelling.classes import CLASS_COLUMN, Given, Recipe
 from unseen.labelling.folders import check_candidates, read_names
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.text_files import TextRows, read_class_texts, read_texts
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 NAME_PROMPT = "{}"
 """A class without a text of its own is known by its name as it is."""
@@ -54,6 +54,7 @@ def prepare_texts(
     label_column: str = "label",
     truth_column: str = "",
     candidates: str = "",
+    class_column: str = CLASS_COLUMN,
 ) -> TextPreparation:
     """Read texts and classes, and check that they fit each other.
 
@@ -74,6 +75,8 @@ def prepare_texts(
         A column of ``texts`` with the right labels: a trial. They are compared at the end only.
     candidates : str
         Among which classes to answer: "" or "all", a list "refund,delivery" or a text file.
+    class_column : str
+        The column of ``classes`` that names the classes.
     """
     if classes is None:
         raise DataError(
@@ -81,7 +84,7 @@ def prepare_texts(
             "with the columns class and description.",
             options=("classes",),
         )
-    given, class_of_row = read_class_texts(classes)
+    given, class_of_row = read_class_texts(classes, class_column)
     pool = None if texts is None else read_texts(texts, column, truth_column)
     labelled = None if seen is None else _labelled(read_texts(seen, column, label_column), given)
     names = given.names if candidates in ("", "all") else read_names(candidates)
@@ -173,7 +176,7 @@ def embedded_texts(
     return _pool_data(preparation, embeddings.name, X, table, source=embeddings)
 
 
-def text_origin(encoder: TextEncoder, recipe: Recipe) -> dict[str, Any]:
+def text_origin(encoder: TextEncoder, recipe: Recipe) -> JsonObject:
     """Return what a model file says of its features and class vectors, for texts."""
     return {
         "texts": encoder.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 from unseen.metrics.label_reading import compared, scored
 from unseen.statistics.evaluation import per_class_accuracy as _shares
 from unseen.statistics.evaluation import top_k_hits
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Label
 
 
 class SeenUnseen(NamedTuple):
@@ -30,7 +30,7 @@ class Confusion(NamedTuple):
     counts: npt.NDArray[np.intp]
 
 
-def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
+def per_class_accuracy(y_true: object, y_pred: object) -> float:
     """Return the mean over classes of the share of right rows (per-class top-1).
 
     This is what ``score`` of every estimator returns.
@@ -43,7 +43,7 @@ def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
     return float(_by_class(*compared(y_true, y_pred)).mean())
 
 
-def accuracy_by_class(y_true: Any, y_pred: Any) -> dict[Any, float]:
+def accuracy_by_class(y_true: object, y_pred: object) -> dict[Label, float]:
     """Return the share of right rows of each class that ``y_true`` holds, classes sorted.
 
     Examples
@@ -56,7 +56,7 @@ def accuracy_by_class(y_true: Any, y_pred: Any) -> dict[Any, float]:
     return dict(zip(classes.tolist(), shares.tolist(), strict=True))
 
 
-def per_image_accuracy(y_true: Any, y_pred: Any) -> float:
+def per_image_accuracy(y_true: object, y_pred: object) -> float:
     """Return the share of right rows: large classes count for more.
 
     Examples
@@ -68,7 +68,7 @@ def per_image_accuracy(y_true: Any, y_pred: Any) -> float:
     return float((classes[codes] == predicted).mean())
 
 
-def top_k_accuracy(y_true: Any, scores: Any, classes: Any, k: int = 5) -> float:
+def top_k_accuracy(y_true: object, scores: object, classes: object, k: int = 5) -> float:
     """Return the per-class share of rows whose class is among the ``k`` best scores.
 
     A class that ties with the true one does not push it out.
@@ -94,7 +94,7 @@ def top_k_accuracy(y_true: Any, scores: Any, classes: Any, k: int = 5) -> float:
     return float(_shares(codes, hits, len(present)).mean())
 
 
-def seen_unseen_harmonic(y_true: Any, y_pred: Any, seen_classes: Collection[Any]) -> SeenUnseen:
+def seen_unseen_harmonic(y_true: object, y_pred: object, seen_classes: Collection[Label]) -> SeenUnseen:
     """Return per-class accuracy on seen and on unseen classes, and their harmonic mean.
 
     It belongs to the generalised setting: predict with ``candidates="all"``. ``seen_classes`` are the
@@ -114,7 +114,7 @@ def seen_unseen_harmonic(y_true: Any, y_pred: Any, seen_classes: Collection[Any]
     return SeenUnseen(seen, unseen, 2 * seen * unseen / total if total else 0.0)
 
 
-def ausuc(y_true: Any, scores: Any, classes: Any, seen_classes: Collection[Any]) -> float:
+def ausuc(y_true: object, scores: object, classes: object, seen_classes: Collection[Label]) -> float:
     """Return the area under the seen–unseen curve, exactly.
 
     Calibrated stacking takes γ off the scores of seen classes. As γ grows from −∞ to ∞ the accuracy on
@@ -157,7 +157,7 @@ def ausuc(y_true: Any, scores: Any, classes: Any, seen_classes: Collection[Any])
     return float(won @ (after + lost / 2))
 
 
-def confusion(y_true: Any, y_pred: Any, classes: Any = None) -> Confusion:
+def confusion(y_true: object, y_pred: object, classes: object = None) -> Confusion:
     """Count how often rows of each class were given each class.
 
     ``classes`` orders the rows and columns; by default they are all labels that occur, sorted.
@@ -185,7 +185,7 @@ def _by_class(classes: Array, codes: Codes, predicted: Array) -> Array:
     return _shares(codes, classes[codes] == predicted, len(classes))
 
 
-def _are_seen(classes: Array, seen_classes: Collection[Any]) -> npt.NDArray[np.bool_]:
+def _are_seen(classes: Array, seen_classes: Collection[Label]) -> npt.NDArray[np.bool_]:
     known = np.isin(classes, np.asarray(list(seen_classes)))
     if known.all() or not known.any():
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -13,7 +12,7 @@ from unseen.refusals import some_labels
 from unseen.typing import Array, Codes
 
 
-def compared(y_true: Any, y_pred: Any) -> tuple[Array, Codes, Array]:
+def compared(y_true: object, y_pred: object) -> tuple[Array, Codes, Array]:
     """Return the classes of ``y_true``; of each labelled row, the code and the prediction."""
     check_consistent_length(y_true, y_pred)
     classes, codes = _labels(y_true)
@@ -41,14 +40,14 @@ def compared(y_true: Any, y_pred: Any) -> tuple[Array, Codes, Array]:
     return classes, codes[labelled], predicted
 
 
-def _labels(y_true: Any) -> tuple[Array, Codes]:
+def _labels(y_true: object) -> tuple[Array, Codes]:
     classes, codes = read_labels(y_true)
     if not len(classes):
         raise ValueError("y_true holds no label, so there is nothing to measure. Give true labels.")
     return classes, codes
 
 
-def scored(y_true: Any, scores: Any, classes: Any) -> tuple[Array, Codes, Array, Codes]:
+def scored(y_true: object, scores: object, classes: object) -> tuple[Array, Codes, Array, Codes]:
     """Return the classes present, and of labelled rows: codes, scores and true columns."""
     names = np.asarray(classes)
     values = np.asarray(scores)

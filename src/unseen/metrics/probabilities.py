@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -37,7 +37,7 @@ class Reliability(NamedTuple):
         return float(np.abs(self.confidence - self.accuracy) @ self.rows / self.rows.sum())
 
 
-def reliability(y_true: Any, probabilities: Any, classes: Any, bins: int = 10) -> Reliability:
+def reliability(y_true: object, probabilities: object, classes: object, bins: int = 10) -> Reliability:
     """Compare confidence with accuracy, in ``bins`` equal bins of confidence.
 
     Confidence is the largest probability of a row. Where the probabilities are true, both agree in
@@ -64,7 +64,9 @@ def binned_reliability(confidence: Array, right: Mask, bins: int) -> Reliability
     return Reliability(said, were, rows[filled])
 
 
-def expected_calibration_error(y_true: Any, probabilities: Any, classes: Any, bins: int = 10) -> float:
+def expected_calibration_error(
+    y_true: object, probabilities: object, classes: object, bins: int = 10
+) -> float:
     """Return how far confidence is from accuracy, on average over rows in bins of confidence.
 
     C. Guo, G. Pleiss, Y. Sun and K. Weinberger, "On calibration of modern neural networks", ICML 2017.
@@ -78,7 +80,7 @@ def expected_calibration_error(y_true: Any, probabilities: Any, classes: Any, bi
     return reliability(y_true, probabilities, classes, bins).error
 
 
-def brier_score(y_true: Any, probabilities: Any, classes: Any) -> float:
+def brier_score(y_true: object, probabilities: object, classes: object) -> float:
     """Return the mean squared distance of the probabilities from the truth, from 0 to 2.
 
     Examples
@@ -91,7 +93,7 @@ def brier_score(y_true: Any, probabilities: Any, classes: Any) -> float:
     return float((np.einsum("ij,ij->i", P, P) - 2 * own + 1).mean())
 
 
-def set_coverage(y_true: Any, sets: Any, classes: Any) -> float:
+def set_coverage(y_true: object, sets: object, classes: object) -> float:
     """Return the share of rows whose prediction set holds the true class.
 
     ``sets`` is the mask (N, L) that ``predict_set`` returns.
@@ -105,7 +107,7 @@ def set_coverage(y_true: Any, sets: Any, classes: Any) -> float:
     return float(((columns >= 0) & (held[np.arange(len(held)), columns] > 0)).mean())
 
 
-def stranger_auroc(is_stranger: Any, stranger_proba: Any) -> float:
+def stranger_auroc(is_stranger: object, stranger_proba: object) -> float:
     """Return how often a stranger has a higher probability of being one than a row of a candidate.
 
     Examples
@@ -116,7 +118,7 @@ def stranger_auroc(is_stranger: Any, stranger_proba: Any) -> float:
     return float(roc_auc_score(np.asarray(is_stranger, dtype=bool), np.asarray(stranger_proba)))
 
 
-def unsure(probabilities: Any, error: Any = ERROR) -> Mask:
+def unsure(probabilities: object, error: object = ERROR) -> Mask:
     """Mark the rows whose answer is wrong with a probability above ``error``.
 
     Of the answers that are left, at most this share is wrong where the probabilities are calibrated.
@@ -140,7 +142,7 @@ def unsure(probabilities: Any, error: Any = ERROR) -> Mask:
     return np.asarray(1 - confidence > error + 1e-9)
 
 
-def _read(y_true: Any, values: Any, classes: Any) -> tuple[Array, Codes]:
+def _read(y_true: object, values: object, classes: object) -> tuple[Array, Codes]:
     """Return the values of labelled rows, and the column of their true class, -1 if there is none."""
     P, names = np.asarray(values, dtype=float), np.asarray(classes)
     check_consistent_length(y_true, P)

@@ -28,7 +28,7 @@ from unseen.base import ZeroShotClassifier
 from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
 from unseen.persistence.usable_model import check_usable
-from unseen.typing import Array
+from unseen.typing import Array, Classifier, JsonObject
 from unseen.version import __version__, install_command
 
 FORMAT = 1
@@ -43,7 +43,7 @@ LONGEST_HEADER = 8 * 2**20
 """Bytes. Parsed JSON takes up to twenty times its length in memory."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file: the same as ``model.save(path)``.
 
     Parameters
@@ -88,7 +88,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def changing(path: str | os.PathLike[str]) -> Iterator[Any]:
+def changing(path: str | os.PathLike[str]) -> Iterator[Classifier]:
     """Give the model of a file, to be changed in the block; then write it to the same file.
 
     From reading to writing no other process can write the file, so that what two processes add to one
@@ -125,7 +125,7 @@ def _write(data: bytes, path: str | os.PathLike[str]) -> None:
         temporary.write_bytes(data)
 
 
-def to_bytes(model: Any) -> bytes:
+def to_bytes(model: ZeroShotClassifier) -> bytes:
     """Return the content of a model's file."""
     encoder = Encoder()
     node = encoder.encode(model)
@@ -218,7 +218,7 @@ def _read(path: Path, max_bytes: int) -> bytes:
         return file.read(size)
 
 
-def _record(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _record(data: bytes, path: str | os.PathLike[str]) -> JsonObject:
     """Return the entry ``unseen`` of the header, its checksum verified."""
     length = int.from_bytes(data[:8], "little")
     record = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])
@@ -238,7 +238,7 @@ def _record(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(record)
 
 
-def _model(record: dict[str, Any], tensors: dict[str, Array]) -> ZeroShotClassifier | Pipeline:
+def _model(record: dict[str, object], tensors: dict[str, Array]) -> ZeroShotClassifier | Pipeline:
     decoder = Decoder(tensors)
     model = decoder.decode(record["model"])
     if not isinstance(model, ZeroShotClassifier | Pipeline):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +35,9 @@ PER_CLASS = ("semantics", "corrections", "offsets")
 """The initializers with one row a class; a class that is added has zeros in the last two."""
 
 
-def export_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32") -> None:
+def export_onnx(
+    model: ZeroShotClassifier, path: str | os.PathLike[str], dtype: str = "float32"
+) -> None:
     """Write the scorer of a fitted model as an ONNX graph.
 
     The graph has one input, ``features`` (rows × columns), and one output, ``scores`` (rows × classes):
@@ -130,7 +133,7 @@ def add_classes_to_onnx(
     _write(graph, path if out is None else out)
 
 
-def _taken_apart(model: Any) -> tuple[ZeroShotClassifier, Scorer]:
+def _taken_apart(model: ZeroShotClassifier) -> tuple[ZeroShotClassifier, Scorer]:
     """Return the estimator in a pipeline, or the model itself, and its scorer with all steps."""
     check_is_fitted(model)
     steps: list[Step] = []
@@ -153,7 +156,7 @@ def _taken_apart(model: Any) -> tuple[ZeroShotClassifier, Scorer]:
         ) from None
 
 
-def _step(step: Any) -> Step:
+def _step(step: object) -> Step:
     if isinstance(step, WithinClassWhitening):
         return Affine(step.mean_, step.components_.T)
     if isinstance(step, StandardScaler):
@@ -168,7 +171,9 @@ def _step(step: Any) -> Step:
     )
 
 
-def _verify(graph: Any, model: Any, estimator: ZeroShotClassifier, dtype: Any) -> None:
+def _verify(
+    graph: object, model: ZeroShotClassifier, estimator: ZeroShotClassifier, dtype: npt.DTypeLike
+) -> None:
     """Run the graph on random rows, and compare it with the model."""
     from onnx.reference import ReferenceEvaluator
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.statistics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
 from unseen.statistics.semantic_process import ClassFeatures
@@ -18,7 +19,7 @@ OPSET, IR_VERSION = 17, 8
 class Drawing:
     """The nodes of a graph, one after another."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: npt.DTypeLike) -> None:
         import onnx
 
         self._onnx = onnx
@@ -26,7 +27,7 @@ class Drawing:
         self.nodes: list[Any] = []
         self.held: list[Any] = []
 
-    def constant(self, value: Any, name: str | None = None) -> str:
+    def constant(self, value: object, name: str | None = None) -> str:
         """Add an array as a constant; return its name."""
         name = f"constant_{len(self.held)}" if name is None else name
         array = np.asarray(value)

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from unseen.exceptions import ModelFileError
 from unseen.persistence.class_keys import current_key, is_record, known_classes, left_out
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 NUMBERS = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -40,7 +40,7 @@ class Encoder:
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
         self._keys = {cls: key for key, cls in known_classes().items()}
-        self._done: dict[int, tuple[object, dict[str, Any]]] = {}
+        self._done: dict[int, tuple[object, dict[str, object]]] = {}
         self._tables: dict[int, tuple[object, ClassTable]] = {}
         self._text = 0
 
@@ -78,12 +78,12 @@ class Encoder:
             return self._object(value, path, depth)
         self._refuse(path, f"is of the type {kind.__module__}.{kind.__qualname__}")
 
-    def _pair(self, key: Any, value: Any, path: str, depth: int) -> list[Any]:
+    def _pair(self, key: object, value: object, path: str, depth: int) -> list[Any]:
         if key is not None and not isinstance(key, str | bool | int | float | np.generic):
             self._refuse(path, f"has a key of the type {type(key).__name__}")
         return [self.encode(key, path), self.encode(value, f"{path}[{key!r}]", depth + 1)]
 
-    def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
+    def _object(self, value: object, path: str, depth: int) -> JsonObject:
         state = {}
         for name, part in attributes(value).items():
             if hasattr(part, "__dask_graph__"):
@@ -93,12 +93,12 @@ class Encoder:
             state[name] = self.encode(part, f"{path}.{name}" if path else name, depth + 1)
         return {"#": "object", "class": self._keys[type(value)], "state": state}
 
-    def _array(self, value: Array, path: str, depth: int) -> dict[str, Any]:
+    def _array(self, value: Array, path: str, depth: int) -> JsonObject:
         if id(value) in self._done:  # one array under two names is written once
             return self._done[id(value)][1]
         if value.dtype == object:
             items = [self.encode(v, path, depth + 1) for v in value.ravel().tolist()]
-            node: dict[str, Any] = {"#": "objects", "shape": list(value.shape), "items": items}
+            node: dict[str, object] = {"#": "objects", "shape": list(value.shape), "items": items}
         elif value.dtype.kind == "U":
             node = self._texts(value, path)
         elif value.dtype.name in NUMBERS and not isinstance(value, np.ma.MaskedArray):
@@ -111,7 +111,7 @@ class Encoder:
         self._done[id(value)] = value, node
         return node
 
-    def _texts(self, value: Array, path: str) -> dict[str, Any]:
+    def _texts(self, value: Array, path: str) -> JsonObject:
         self._text += value.nbytes
         if self._text > MOST_TEXT:
             self._refuse(path, f"holds more than {MOST_TEXT:,} bytes of text")
@@ -148,7 +148,7 @@ class Decoder:
         self._done: dict[str, Array] = {}
         self._known = known_classes()
         self._text = 0
-        self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
+        self._kinds: dict[str, Callable[[dict[str, object], int], object]] = {
             "float": self._float,
             "number": self._number,
             "tuple": lambda node, depth: tuple(self._items(node, depth)),
@@ -160,7 +160,7 @@ class Decoder:
             "object": self._object,
         }
 
-    def decode(self, node: Any, depth: int = 0) -> Any:
+    def decode(self, node: object, depth: int = 0) -> Any:
         """Return the object that a node describes; a ValueError says what is wrong with it."""
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
@@ -177,24 +177,24 @@ class Decoder:
         """Return the tensors that no node asked for."""
         return set(self._tensors) - self._used
 
-    def _items(self, node: dict[str, Any], depth: int) -> list[Any]:
+    def _items(self, node: dict[str, object], depth: int) -> list[Any]:
         items = node["items"]
         if not isinstance(items, list):
             raise ValueError("the items of a collection are no list")
         return [self.decode(part, depth + 1) for part in items]
 
-    def _float(self, node: dict[str, Any], depth: int) -> float:
+    def _float(self, node: JsonObject, depth: int) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
 
-    def _number(self, node: dict[str, Any], depth: int) -> Any:
+    def _number(self, node: dict[str, object], depth: int) -> Any:
         if node["dtype"] not in NUMBERS:
             raise ValueError(f"it holds a number of the unknown dtype {str(node['dtype'])[:40]!r}")
         return np.array(self.decode(node["value"], depth + 1), dtype=node["dtype"])[()]
 
-    def _dict(self, node: dict[str, Any], depth: int) -> dict[Any, Any]:
+    def _dict(self, node: dict[str, object], depth: int) -> dict[Any, Any]:
         return dict(self._items(node, depth))
 
-    def _tensor(self, node: dict[str, Any]) -> Array:
+    def _tensor(self, node: JsonObject) -> Array:
         name = node["tensor"]
         tensor = self._tensors[name]
         if tensor.dtype.name not in NUMBERS:
@@ -202,24 +202,24 @@ class Decoder:
         self._used.add(name)
         return tensor
 
-    def _bytes(self, node: dict[str, Any], depth: int) -> list[bytes]:
+    def _bytes(self, node: dict[str, object], depth: int) -> list[bytes]:
         table = self._tensor(node)
         if table.dtype != np.uint8 or table.ndim != 2:
             raise ValueError("a table of bytes has the wrong dtype or shape")
         return [row.tobytes() for row in table]
 
-    def _array(self, node: dict[str, Any], depth: int) -> Array:
+    def _array(self, node: dict[str, object], depth: int) -> Array:
         tensor = self._tensor(node)
         return tensor.T if node.get("order") == "F" else tensor
 
-    def _objects(self, node: dict[str, Any], depth: int) -> Array:
+    def _objects(self, node: JsonObject, depth: int) -> Array:
         items = self._items(node, depth)
         array = np.empty(len(items), dtype=object)
         for place, item in enumerate(items):
             array[place] = item
         return array.reshape(node["shape"])
 
-    def _texts(self, node: dict[str, Any], depth: int) -> Array:
+    def _texts(self, node: JsonObject, depth: int) -> Array:
         if node["tensor"] in self._done:
             return self._done[node["tensor"]]
         codes, texts, width = self._tensor(node), node["texts"], node["width"]
@@ -234,7 +234,7 @@ class Decoder:
         self._done[node["tensor"]] = array
         return array
 
-    def _object(self, node: dict[str, Any], depth: int) -> Any:
+    def _object(self, node: JsonObject, depth: int) -> Any:
         key = node["class"]
         if not isinstance(key, str) or current_key(key) not in self._known:
             package, colon, method = str(key)[:80].partition(":")
@@ -255,12 +255,12 @@ class Decoder:
         return model
 
 
-def _defaults(cls: type) -> dict[str, Any]:
+def _defaults(cls: type) -> JsonObject:
     parameters = inspect.signature(cls).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def attributes(value: Any) -> JsonObject:
     """Return all that makes up an object of the registry: its fields, or its ``vars``."""
     if isinstance(value, ClassTable):
         return {n: getattr(value, n) for n in ("classes", "vectors", "attributes")}

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 Pass = Callable[..., Any]
 """A function of aligned blocks of rows (None where an array was None) and of what was given."""
@@ -41,12 +41,16 @@ class Chunks(ABC):
         return [0, *np.cumsum(self.sizes)[:-1].tolist()]
 
     @abstractmethod
-    def like(self, values: Any) -> Self:
+    def like(self, values: RowValues) -> Self:
         """Return values, one a row, in the same chunks; in memory, in a file or on the cluster."""
 
     @abstractmethod
     def gathered(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
+        self,
+        function: Pass,
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
     ) -> list[Any]:
         """Return what a function makes of each chunk; keep that small, it comes to the caller.
 
@@ -64,7 +68,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def summed(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+        self, function: Pass, *others: object, given: tuple[object, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
         """Return the sums over all blocks of the arrays that a function returns."""
 
@@ -72,9 +76,9 @@ class Chunks(ABC):
     def mapped(
         self,
         function: Pass,
-        *others: Any,
-        given: tuple[Any, ...] = (),
-        each: Sequence[Any] = (),
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
         out: Array | None = None,
     ) -> Self:
         """Return the rows that a function makes of each chunk, computed when they are needed.
@@ -87,7 +91,7 @@ class Chunks(ABC):
         """Return the marked rows, ``counts`` of each chunk; chunks without any are left out."""
 
     @abstractmethod
-    def put_back(self, mask: Self, counts: Sequence[int], fill: Any) -> Self:
+    def put_back(self, mask: Self, counts: Sequence[int], fill: object) -> Self:
         """Undo :meth:`where`: return these values in the marked rows, ``fill`` in the others."""
 
     @abstractmethod
@@ -111,7 +115,7 @@ class Chunks(ABC):
         return np.zeros((1, *self.shape[1:]), dtype=self.dtype)
 
     def example_of(
-        self, function: Pass, others: Sequence[Any], given: tuple[Any, ...], each: Sequence[Any]
+        self, function: Pass, others: Sequence[Any], given: tuple[object, ...], each: Sequence[object]
     ) -> Array:
         """Return what a function makes of one row of zeros."""
         rows = [None if array is None else array.example() for array in (self, *others)]

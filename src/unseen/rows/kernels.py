@@ -7,9 +7,10 @@ kernel of :func:`~unseen.rows.passes.summed` returns a tuple of sums, one of
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import logsumexp
@@ -92,7 +93,9 @@ def error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple
     return ((went - belong) @ X[wrong],)
 
 
-def indicator(codes: Codes, classes: int, weights: Array | None, dtype: Any) -> sparse.csr_matrix:
+def indicator(
+    codes: Codes, classes: int, weights: Array | None, dtype: npt.DTypeLike
+) -> sparse.csr_matrix:
     """Return the one-hot labels, (classes, N), times the weights."""
     values = np.ones(len(codes)) if weights is None else weights
     place = (codes, np.arange(len(codes)))

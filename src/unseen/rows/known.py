@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Label, RowValues
 
 LOG_ZERO = -60.0
 """The log-probability of a class that a known row does not have: finite, and negligible."""
@@ -32,7 +32,7 @@ class Known:
     places: Codes
 
     @classmethod
-    def of(cls, known: Mapping[Any, Any], size: int, candidates: Array) -> Self:
+    def of(cls, known: Mapping[Any, Label], size: int, candidates: Array) -> Self:
         """Check a mapping from row of a pool of ``size`` rows to one of the candidates."""
         place = {label: k for k, label in enumerate(candidates.tolist())}
         found = []
@@ -63,11 +63,11 @@ class Known:
         clamped[self.rows] = self.places
         return clamped
 
-    def clamp_probabilities(self, probabilities: Any) -> Any:
+    def clamp_probabilities(self, probabilities: RowValues) -> Any:
         """Give known rows probability 1 of their class; serves label embeddings as well."""
         return self._written(probabilities, 0.0, 1.0)
 
-    def clamp_log_probabilities(self, log_probabilities: Any) -> Any:
+    def clamp_log_probabilities(self, log_probabilities: RowValues) -> Any:
         """Give known rows log-probability 0 of their class."""
         return self._written(log_probabilities, LOG_ZERO, 0.0)
 
@@ -75,7 +75,7 @@ class Known:
         """Leave known rows the score of their class alone; the other scores become −∞."""
         return self._written(scores, -np.inf, scores[self.rows, self.places]) if len(self) else scores
 
-    def _written(self, values: Any, others: float, own: Any) -> Any:
+    def _written(self, values: Any, others: float, own: object) -> Any:
         """Return values in which known rows have ``own`` for their class and ``others`` elsewhere."""
         if not len(self):
             return values

@@ -17,13 +17,12 @@ from unseen.rows.passes import (
     class_totals,
     constant,
     counts_by_chunk,
-    kept,
     mapped,
     marked,
     taken,
 )
 from unseen.rows.top_share import best_in_chunks
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 FEWEST_CLASSES = 4
 """Classes below which none can be held out."""
@@ -45,7 +44,7 @@ class Rows(NamedTuple):
     codes: Any
     weights: Any = None
 
-    def take(self, which: Any) -> Rows:
+    def take(self, which: object) -> Rows:
         """Return these rows; a slice copies nothing."""
         weights = None if self.weights is None else taken(self.weights, which)
         return Rows(taken(self.X, which), taken(self.codes, which), weights)
@@ -77,7 +76,7 @@ class Rows(NamedTuple):
             limits = _limits([_smallest_keys(keys, codes, most, None)], most)
             thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
             return thin if then is None else [then(*thin, *given)]
-        keys = kept(mapped(content_keys, X))
+        keys = mapped(content_keys, X).kept()
         limits = _limits(_gathered_keys(keys, codes, most), most)
         parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
         if then is not None:
@@ -97,7 +96,7 @@ def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
     return rank < np.ceil(share * counts)[codes]
 
 
-def sampled(X: Any, most: int) -> Array:
+def sampled(X: RowValues, most: int) -> Array:
     """Return at most so many rows of X, drawn by content, in memory."""
     return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
 
@@ -193,7 +192,7 @@ def _below_limits(
     keys: npt.NDArray[np.uint64],
     limits: npt.NDArray[np.uint64],
     then: Pass | None,
-    given: tuple[Any, ...],
+    given: tuple[object, ...],
 ) -> Any:
     """Return the rows whose key is at most the limit of their class."""
     keep = np.flatnonzero(keys <= limits[codes])

@@ -10,23 +10,27 @@ the products that make them run in the dtype of X.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length
 
 from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
-OPENERS: list[Callable[[Any], Chunks | None]] = []
+V = TypeVar("V")
+"""An array, or chunks."""
+
+OPENERS: list[Callable[[object], Chunks | None]] = []
 """What turns an array that is not in memory into chunks; :mod:`unseen.scale` fills the list."""
 
 SCORE_BLOCK_NUMBERS = 2_000_000
 """Numbers of a block of scores."""
 
 
-def chunked(X: Any) -> Chunks | None:
+def chunked(X: RowValues) -> Chunks | None:
     """Return rows that are not in memory as chunks, None for any other input."""
     if type(X) in (np.ndarray, list):
         return None
@@ -51,7 +55,7 @@ def score_blocks(rows: int, classes: int) -> Iterator[slice]:
 
 
 def summed(
-    kernel: Pass, *arrays: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+    kernel: Pass, *arrays: object, given: tuple[object, ...] = (), size: int = BLOCK_ROWS
 ) -> tuple[Array, ...]:
     """Return the sums, in float64, over aligned blocks of rows of the arrays a kernel returns."""
     first, *others = arrays
@@ -74,13 +78,15 @@ def sum_of_blocks(
     return tuple(total)
 
 
-def add(total: Sequence[Array], parts: Sequence[Any]) -> None:
+def add(total: Sequence[Array], parts: Sequence[object]) -> None:
     """Add to the first, in place."""
     for sums, part in zip(total, parts, strict=True):
         sums += part
 
 
-def mapped(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = (), out: Array | None = None) -> Any:
+def mapped(
+    kernel: Pass, *arrays: object, given: tuple[object, ...] = (), out: Array | None = None
+) -> Any:
     """Return the rows that a kernel makes of aligned rows: of the same kind as the arrays.
 
     Of chunks, ``out`` is an example of one of these rows; without it, the kernel is tried.
@@ -91,7 +97,7 @@ def mapped(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = (), out: Array |
     return kernel(*arrays, *given)
 
 
-def gathered(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = ()) -> list[Any]:
+def gathered(kernel: Pass, *arrays: object, given: tuple[object, ...] = ()) -> list[Any]:
     """Return what a kernel makes of each chunk; rows in memory are one chunk."""
     first, *others = arrays
     if isinstance(first, Chunks):
@@ -99,24 +105,24 @@ def gathered(kernel: Pass, *arrays: Any, given: tuple[Any, ...] = ()) -> list[An
     return [kernel(*arrays, *given)]
 
 
-def kept(values: Any) -> Any:
+def kept(values: V) -> V:
     """Return rows that later passes need not compute again."""
     return values.kept() if isinstance(values, Chunks) else values
 
 
-def result(values: Any) -> Any:
+def result(values: RowValues) -> Any:
     """Return what a user gets: an array, or a Dask array of a Dask array."""
     return values.result() if isinstance(values, Chunks) else values
 
 
-def constant(rows: Any, value: int) -> Any:
+def constant(rows: RowValues, value: int) -> RowValues:
     """Return the same integer for every row."""
     if isinstance(rows, Chunks):
         return rows.constant(value)
     return np.full(len(rows), value, dtype=np.intp)
 
 
-def largest(values: Any) -> float:
+def largest(values: RowValues) -> float:
     """Return the largest of the values, one a row."""
     return float(max(gathered(np.max, values)))
 
@@ -126,12 +132,12 @@ def joined(values: Any, more: Any) -> Any:
     return values.joined(more) if isinstance(values, Chunks) else np.concatenate([values, more])
 
 
-def like(rows: Any, values: Any) -> Any:
+def like(rows: RowValues, values: RowValues) -> Chunks | Array:
     """Return values, one a row, of the same kind as the rows."""
     return rows.like(values) if isinstance(rows, Chunks) else np.asarray(values)
 
 
-def aligned(rows: Any, values: Any, name: str) -> Any:
+def aligned(rows: RowValues, values: RowValues, name: str) -> RowValues:
     """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
     if not isinstance(rows, Chunks):
         check_consistent_length(rows, values)
@@ -178,7 +184,7 @@ def taken(values: Any, which: Any) -> Any:
 # Labelled rows.
 
 
-def class_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> Array:
+def class_sums(X: object, codes: object, classes: int, weights: object = None) -> Array:
     """Return the sum of the rows of each class, XᵀY: an array of shape (p, classes)."""
     (total,) = summed(kernels.class_sums, X, codes, weights, given=(classes,))
     return total.T
@@ -191,7 +197,7 @@ def class_weights(codes: Any, classes: int, weights: Any = None) -> Array:
     return np.bincount(codes, weights=weights, minlength=classes).astype(float)
 
 
-def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array]:
+def class_totals(X: object, codes: object, classes: int, weights: object = None) -> tuple[Array, Array]:
     """Return the class sums and the class weights; of chunks, in one pass."""
     if isinstance(X, Chunks):
         sums, counts = summed(kernels.class_totals, X, codes, weights, given=(classes,))
@@ -199,7 +205,7 @@ def class_totals(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple
     return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
 
 
-def counts_by_chunk(codes: Any) -> Codes:
+def counts_by_chunk(codes: RowValues) -> Codes:
     """Return how many rows each chunk has of each class; rows in memory are one chunk."""
     parts = gathered(np.bincount, codes)
     classes = max(len(part) for part in parts)
@@ -221,7 +227,9 @@ def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
     return total
 
 
-def labelled_sums(X: Any, codes: Any, classes: int, weights: Any = None) -> tuple[Array, Array, Array]:
+def labelled_sums(
+    X: object, codes: object, classes: int, weights: object = None
+) -> tuple[Array, Array, Array]:
     """Return XᵀX, the class sums and the class weights of chunks, in one pass."""
     moments, sums, counts = summed(
         kernels.labelled_sums, X, codes, weights, given=(classes,), size=4 * BLOCK_ROWS
@@ -250,7 +258,7 @@ def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> Array:
     return sums.T
 
 
-def class_patterns(sums: Array, counts: Array, dtype: Any) -> tuple[Array, Codes]:
+def class_patterns(sums: Array, counts: Array, dtype: npt.DTypeLike) -> tuple[Array, Codes]:
     """Return the visual pattern (mean row) of every class that has rows, and those classes."""
     present = np.flatnonzero(counts > 0)
     means = sums[:, present] / counts[present]
@@ -275,17 +283,17 @@ def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> A
 # Scores.
 
 
-def argmax(scores: Any) -> Any:
+def argmax(scores: RowValues) -> Any:
     """Return the column of the largest score of each row."""
     return mapped(kernels.best_column, scores)
 
 
-def log_probabilities(scores: Any, temperature: float) -> Any:
+def log_probabilities(scores: RowValues, temperature: float) -> Any:
     """Return the logarithm of softmax(scores / temperature)."""
     return mapped(kernels.log_softmax, scores, given=(temperature,))
 
 
-def spread(scores: Any) -> float:
+def spread(scores: RowValues) -> float:
     """Return the mean standard deviation of a row's scores."""
     (total,) = summed(kernels.deviations, scores)
     return max(float(total) / max(len(scores), 1), float(np.finfo(np.float32).tiny))

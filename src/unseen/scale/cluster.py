@@ -19,6 +19,7 @@ from uuid import uuid4
 import dask
 import dask.array as da
 import numpy as np
+import numpy.typing as npt
 from dask.array.optimization import optimize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
@@ -54,11 +55,11 @@ class DaskChunks(Chunks):
 
     def __init__(
         self,
-        blocks: Sequence[Any],
-        sources: Mapping[str, Any],
+        blocks: Sequence[object],
+        sources: Mapping[str, object],
         sizes: Sequence[int],
         width: tuple[int, ...],
-        dtype: Any,
+        dtype: npt.DTypeLike,
     ) -> None:
         self.blocks, self.sources = list(blocks), dict(sources)
         self.sizes = tuple(sizes)
@@ -93,7 +94,11 @@ class DaskChunks(Chunks):
         return chunks
 
     def gathered(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
+        self,
+        function: Pass,
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
     ) -> list[Any]:
         """Call the function on every chunk, on its worker, and return the answers to this process."""
         called = self._called(_apply, function, others, given, each)
@@ -102,12 +107,14 @@ class DaskChunks(Chunks):
         return list(_computed(name, graph, called.sources, list(graph)))
 
     def summed(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+        self, function: Pass, *others: object, given: tuple[object, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
         """Sum each chunk on its worker, and add the sums in a tree."""
         called = self._called(partial(_sum, size), function, others, given)
         name = _name(function)
-        graph: dict[Any, Any] = {(name, number): block for number, block in enumerate(called.blocks)}
+        graph: dict[object, object] = {
+            (name, number): block for number, block in enumerate(called.blocks)
+        }
         level, width = list(graph), max(self.shape[1:], default=1)
         split = min(max(TOGETHER // width**2, SPLIT), MOST_SPLIT)
         while len(level) > 1:
@@ -120,9 +127,9 @@ class DaskChunks(Chunks):
     def mapped(
         self,
         function: Pass,
-        *others: Any,
-        given: tuple[Any, ...] = (),
-        each: Sequence[Any] = (),
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
         out: Array | None = None,
     ) -> DaskChunks:
         """Return rows that the function computes in every task that needs them."""
@@ -138,7 +145,7 @@ class DaskChunks(Chunks):
         sources = {**self.sources, **mask.sources}
         return DaskChunks(blocks, sources, [counts[n] for n in full], self.shape[1:], self.dtype)
 
-    def put_back(self, mask: Chunks, counts: Sequence[int], fill: Any) -> DaskChunks:
+    def put_back(self, mask: Chunks, counts: Sequence[int], fill: object) -> DaskChunks:
         """Put the values of each chunk in the marked rows."""
         assert isinstance(mask, DaskChunks)
         block_of = dict(zip(np.flatnonzero(counts).tolist(), self.blocks, strict=True))
@@ -155,7 +162,7 @@ class DaskChunks(Chunks):
         blocks, sizes = self.blocks + other.blocks, self.sizes + other.sizes
         return DaskChunks(blocks, sources, sizes, self.shape[1:], self.dtype)
 
-    def constant(self, value: Any) -> DaskChunks:
+    def constant(self, value: object) -> DaskChunks:
         """Return the same value for every row."""
         blocks = [(np.full, size, value) for size in self.sizes]
         return DaskChunks(blocks, {}, self.sizes, (), np.asarray(value).dtype)
@@ -203,24 +210,26 @@ class DaskChunks(Chunks):
 class _Job:
     """A function to be called on the blocks of a chunk."""
 
-    def __init__(self, how: Pass, function: Pass, given: tuple[Any, ...]) -> None:
+    def __init__(self, how: Pass, function: Pass, given: tuple[object, ...]) -> None:
         self.how, self.function, self.given = how, function, given
 
 
-def _is_small(value: Any) -> bool:
+def _is_small(value: object) -> bool:
     return isinstance(value, (int, float, np.dtype)) or getattr(value, "nbytes", SMALL) < SMALL
 
 
-def _run(job: _Job, blocks: list[Any], *each: Any) -> Any:
+def _run(job: _Job, blocks: list[object], *each: object) -> Any:
     return job.how(job.function, blocks, job.given, each)
 
 
-def _apply(function: Pass, blocks: list[Any], given: tuple[Any, ...], each: tuple[Any, ...]) -> Any:
+def _apply(
+    function: Pass, blocks: list[object], given: tuple[object, ...], each: tuple[object, ...]
+) -> Any:
     return function(*blocks, *given, *each)
 
 
 def _sum(
-    size: int, function: Pass, blocks: list[Any], given: tuple[Any, ...], each: tuple[Any, ...]
+    size: int, function: Pass, blocks: list[object], given: tuple[object, ...], each: tuple[object, ...]
 ) -> tuple[Array, ...]:
     return sum_of_blocks(function, blocks, (*given, *each), size)
 
@@ -232,13 +241,13 @@ def _added(parts: list[tuple[Array, ...]]) -> tuple[Array, ...]:
     return total
 
 
-def _computed(name: str, graph: Any, sources: Mapping[str, Any], keys: list[Any]) -> Any:
+def _computed(name: str, graph: object, sources: Mapping[str, object], keys: list[object]) -> Any:
     """Compute the values of some keys with whatever scheduler is current."""
     whole = HighLevelGraph.from_collections(name, graph, dependencies=list(sources.values()))
     tasks = ensure_dict(optimize(whole, keys))
     return dask.compute(*(Delayed(key, tasks) for key in keys))
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     label = function if isinstance(function, str) else getattr(function, "__name__", "pass")
     return f"unseen-{label.strip('_<>')}-{uuid4().hex}"

@@ -45,7 +45,7 @@ def write_labels(path: str | os.PathLike[str], labels: Any) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _cell(label: Any) -> str:
+def _cell(label: object) -> str:
     return neutral_cell(label) if isinstance(label, str) else str(label)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
 from unseen.rows.passes import add, sum_of_blocks
@@ -30,7 +31,11 @@ class LocalChunks(Chunks):
     """
 
     def __init__(
-        self, read: Callable[[int], Array], sizes: Sequence[int], width: tuple[int, ...], dtype: Any
+        self,
+        read: Callable[[int], Array],
+        sizes: Sequence[int],
+        width: tuple[int, ...],
+        dtype: npt.DTypeLike,
     ) -> None:
         self.read = read
         self.sizes = tuple(sizes)
@@ -48,7 +53,7 @@ class LocalChunks(Chunks):
 
         return cls(read, sizes, tuple(values.shape[1:]), values.dtype)
 
-    def like(self, values: Any) -> LocalChunks:
+    def like(self, values: object) -> LocalChunks:
         """Return values, one a row, in the same chunks."""
         if isinstance(values, LocalChunks):
             same = values.sizes == self.sizes or len(values) != len(self)
@@ -58,7 +63,11 @@ class LocalChunks(Chunks):
         return LocalChunks.of(values, self.sizes)
 
     def gathered(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), each: Sequence[Any] = ()
+        self,
+        function: Pass,
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
     ) -> list[Any]:
         """Call the function on each chunk in turn."""
         arrays = (self, *others)
@@ -68,7 +77,7 @@ class LocalChunks(Chunks):
         ]
 
     def summed(
-        self, function: Pass, *others: Any, given: tuple[Any, ...] = (), size: int = BLOCK_ROWS
+        self, function: Pass, *others: object, given: tuple[object, ...] = (), size: int = BLOCK_ROWS
     ) -> tuple[Array, ...]:
         """Add up chunk after chunk."""
         total: tuple[Array, ...] = ()
@@ -83,9 +92,9 @@ class LocalChunks(Chunks):
     def mapped(
         self,
         function: Pass,
-        *others: Any,
-        given: tuple[Any, ...] = (),
-        each: Sequence[Any] = (),
+        *others: object,
+        given: tuple[object, ...] = (),
+        each: Sequence[object] = (),
         out: Array | None = None,
     ) -> LocalChunks:
         """Return rows that are computed whenever their chunk is read."""
@@ -108,7 +117,7 @@ class LocalChunks(Chunks):
 
         return LocalChunks(read, [counts[n] for n in full], self.shape[1:], self.dtype)
 
-    def put_back(self, mask: Chunks, counts: Sequence[int], fill: Any) -> LocalChunks:
+    def put_back(self, mask: Chunks, counts: Sequence[int], fill: object) -> LocalChunks:
         """Read a chunk, and put its values in the marked rows."""
         assert isinstance(mask, LocalChunks)
         number_of = {n: i for i, n in enumerate(np.flatnonzero(counts).tolist())}
@@ -129,7 +138,7 @@ class LocalChunks(Chunks):
 
         return LocalChunks(read, self.sizes + other.sizes, self.shape[1:], self.dtype)
 
-    def constant(self, value: Any) -> LocalChunks:
+    def constant(self, value: object) -> LocalChunks:
         """Return the same value for every row."""
         made = np.asarray(value)
         return LocalChunks(lambda n: np.full(self.sizes[n], made), self.sizes, (), made.dtype)
@@ -185,7 +194,7 @@ def select(values: Array, mask: Array) -> Array:
     return values if mask.all() else values[mask]
 
 
-def spread_out(mask: Array, values: Array | None, fill: Any, dtype: Any) -> Array:
+def spread_out(mask: Array, values: Array | None, fill: object, dtype: npt.DTypeLike) -> Array:
     """Return the values of a chunk in the marked rows, ``fill`` in the others."""
     out = np.full(len(mask), fill, dtype=dtype)
     if values is not None:

@@ -16,6 +16,7 @@ from unseen.rows.chunks import Chunks
 from unseen.rows.passes import OPENERS
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
+from unseen.typing import Array
 
 PathLike = str | os.PathLike[str]
 
@@ -125,11 +126,11 @@ def _dask_array(source: Source) -> Any:
     )
 
 
-def _read_block(source: Source, block_id: tuple[int, ...] = (0,)) -> Any:
+def _read_block(source: Source, block_id: tuple[int, ...] = (0,)) -> Array:
     return source.read(block_id[0])
 
 
-def _open_dask(X: Any) -> Chunks | None:
+def _open_dask(X: object) -> Chunks | None:
     """Open a Dask array; Dask is imported only if the user's program has imported it."""
     if not hasattr(X, "__dask_graph__"):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 import orjson
@@ -25,7 +25,7 @@ def refuse(detail: str) -> NoReturn:
     raise HTTPException(422, detail)
 
 
-def json_response(content: Any, status: int = 200) -> Response:
+def json_response(content: object, status: int = 200) -> Response:
     """Return an answer as JSON; arrays are written as lists."""
     data = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(data, status, media_type="application/json")

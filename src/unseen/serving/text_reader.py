@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class TextReader:
     built in is loaded only if ``name`` names it, never because a model file does.
     """
 
-    def __init__(self, path: Path, origin: dict[str, Any], columns: int, name: str = "") -> None:
+    def __init__(self, path: Path, origin: dict[str, object], columns: int, name: str = "") -> None:
         self.encoder = model_encoder(path, origin, columns, name)
         self._thread = ThreadPoolExecutor(1, "texts")
 

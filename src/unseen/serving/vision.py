@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Vision:
     def __init__(
         self,
         path: Path,
-        origin: dict[str, Any],
+        origin: dict[str, object],
         columns: int,
         name: str = "",
         weights: Path | None = None,

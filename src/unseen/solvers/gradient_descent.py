@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -86,14 +85,14 @@ def _drawing(
     return lambda: share.searchsorted(random.random(size), side="right")
 
 
-def _pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: Any) -> Array:
+def _pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: object) -> Array:
     """Return the summed gradient of a batch with respect to one map."""
     embedded = block @ V
     _, gradient = loss(embedded @ A, codes)
     return np.asarray(block.T @ (gradient.astype(V.dtype) @ A.T + ridge * embedded))
 
 
-def _latent_pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: Any) -> Array:
+def _latent_pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: object) -> Array:
     """Return the summed gradient: each score teaches the piece that attained it."""
     scores, best = latent_scores(block, V, A)
     _, gradient = loss(scores, codes)

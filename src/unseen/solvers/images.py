@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.typing import Array
 
@@ -27,7 +27,7 @@ Operator = Map | Halves
 class Columns:
     """Columns of an array that grows without being copied each time."""
 
-    def __init__(self, width: int, dtype: Any) -> None:
+    def __init__(self, width: int, dtype: npt.DTypeLike) -> None:
         self.values: Array = np.empty((width, 0), dtype=dtype, order="F")
         self.count = 0
 
@@ -56,7 +56,7 @@ class Columns:
 class Images:
     """What an operator M makes of a basis Q: MQ, and QᵀMQ in double precision."""
 
-    def __init__(self, operator: Operator, width: int, dtype: Any) -> None:
+    def __init__(self, operator: Operator, width: int, dtype: npt.DTypeLike) -> None:
         self._operator = operator
         self._half: Columns | None = None
         self.columns = Columns(width, dtype)

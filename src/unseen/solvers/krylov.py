@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.solvers.cholesky import joint_eigenvectors
 from unseen.solvers.images import Columns, Halves, Images, Operator
@@ -78,7 +78,9 @@ class Subspace:
         In which products are taken; the small systems are solved in double precision.
     """
 
-    def __init__(self, operators: Sequence[Operator | None], width: int, most: int, dtype: Any) -> None:
+    def __init__(
+        self, operators: Sequence[Operator | None], width: int, most: int, dtype: npt.DTypeLike
+    ) -> None:
         self._most, self._dtype = most, np.dtype(dtype)
         self._basis = Columns(width, dtype)
         self._kept = [self._images_of(operator) for operator in operators]

@@ -68,7 +68,7 @@ class StructuralSolution:
 
 def structural_objective(
     X: Any,
-    codes: Any,
+    codes: object,
     A: Array,
     V: Array,
     C: float,
@@ -134,11 +134,11 @@ def two_domains(
 
 def frank_wolfe(
     X: Any,
-    codes: Any,
+    codes: object,
     A: Array,
     solve: Solve,
     *,
-    weights: Any = None,
+    weights: object = None,
     labels: Array | None = None,
     start: Array | None = None,
     pseudo_sums: Array | float = 0.0,

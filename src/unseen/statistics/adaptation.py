@@ -35,7 +35,7 @@ from unseen.statistics.seen_model import (
 )
 from unseen.statistics.transport import exact_biases
 from unseen.statistics.visual_space import SeenStatistics, Space
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 TRUSTED = 0.5
 """A row is trusted when it is likelier to belong to its class than to all others."""
@@ -88,7 +88,7 @@ class Pool:
         S = mapped(kernels.affine, self.X, given=given)
         return kept(S if self.known is None else self.known.clamp_scores(S))
 
-    def totals(self, labels: Any) -> tuple[Array, Array]:
+    def totals(self, labels: object) -> tuple[Array, Array]:
         """Return the mass of each class and its sum Qᵀz."""
         mass, sums = summed(kernels.soft_sums, self.X, labels)
         return mass, self.space.of_sums(sums, mass)
@@ -105,7 +105,7 @@ class Assignment(NamedTuple):
     """The part of F/τ that is not the tie."""
 
 
-def assign(S: Any, shares: Array | None, biases: Array) -> Assignment:
+def assign(S: RowValues, shares: Array | None, biases: Array) -> Assignment:
     """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ."""
     if shares is not None:
         biases = exact_biases(S, shares, start=biases)

@@ -123,7 +123,13 @@ def attribute_log_likelihood(logits: Array, present: Array) -> Array:
     return np.asarray(logits @ has.T - absent[:, None])
 
 
-def log_prior(seen: Array, present: Array) -> Array:
-    """Return log Π_m p(aₘ) of classes, with p(aₘ) the share of seen classes that have it (smoothed)."""
+def log_prior(seen: Array, present: Array, smoothed: bool = True) -> Array:
+    """Return log Π_m p(aₘ) of classes, with p(aₘ) the share of seen classes that have it.
+
+    Shares are smoothed by one class of each kind, or taken as they are; one of 0 or 1 is then ½.
+    """
     share = ((seen > 0).sum(axis=0) + 1) / (len(seen) + 2)
+    if not smoothed:
+        plain = (seen > 0).mean(axis=0)
+        share = np.where((plain > 0) & (plain < 1), plain, 0.5)
     return np.asarray(np.where(present > 0, np.log(share), np.log1p(-share)).sum(axis=1))

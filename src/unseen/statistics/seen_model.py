@@ -7,9 +7,10 @@ the pool turn it into a posterior.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.statistics.semantic_process import (
     ClassFeatures,
@@ -93,7 +94,7 @@ class Predictor(NamedTuple):
 
 
 def seen_model(
-    statistics: SeenStatistics, vectors: Array | None, shrinkage: float | None, dtype: Any
+    statistics: SeenStatistics, vectors: Array | None, shrinkage: float | None, dtype: npt.DTypeLike
 ) -> SeenModel:
     """Build the model from sums over labelled rows; ``vectors`` None: no class can be predicted."""
     start = statistics.whitened(START_SHRINKAGE, dtype)

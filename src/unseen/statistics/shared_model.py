@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from unseen.rows.kernels import scaled
@@ -125,7 +126,7 @@ class SharedModel:
         turned = means @ self.whitening
         return self.whitening @ turned.T, 0.5 * np.einsum("ij,ij->i", turned, turned)
 
-    def scorer(self, vectors: Array, means: Array, dtype: Any) -> RowScorer:
+    def scorer(self, vectors: Array, means: Array, dtype: npt.DTypeLike) -> RowScorer:
         """Return what scores rows by these classes before class shares count."""
         weights, lengths = self._gaussian_weights(means)
         texts = scaled(vectors, "unit").T * (self.scale * TEXT_TIE / (TEXT_TIE + self.tie))

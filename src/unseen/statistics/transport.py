@@ -9,7 +9,7 @@ import numpy as np
 from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.passes import kept, mapped, summed
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 LARGEST = 50.0
 """The logarithm of a class's factor stays within ± this: nothing over- or underflows."""
@@ -21,7 +21,7 @@ DEPTH = 5
 """Past steps that the next one is mixed from."""
 
 
-def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Any:
+def balance(log_p: RowValues, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Any:
     """Return log-probabilities whose class totals lean towards a prior (Sinkhorn's iteration).
 
     One bias a class is added to ``log_p``, and the rows are normalised again. With ``strength`` 1 the
@@ -44,7 +44,7 @@ def balance(log_p: Any, prior: Array, strength: float = 1.0, max_iter: int = 100
 
 
 def class_biases(
-    scores: Any,
+    scores: RowValues,
     prior: Array,
     strength: float = 1.0,
     max_iter: int = 100,
@@ -77,7 +77,9 @@ def class_biases(
     return bias
 
 
-def exact_biases(scores: Any, prior: Array, start: Array | None = None, max_iter: int = 50) -> Array:
+def exact_biases(
+    scores: RowValues, prior: Array, start: Array | None = None, max_iter: int = 50
+) -> Array:
     """Return the biases under which the totals of softmax(scores + biases) are N·prior.
 
     They minimise Σₙ log Σₖ exp(sₙₖ + bₖ) − N·prior·b + ½εN/L ‖b‖² by Newton's method. Third derivatives
@@ -128,7 +130,7 @@ def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]
     return np.asarray(step)
 
 
-def estimate_prior(log_p: Any, smoothing: float = 0.2, max_iter: int = 30) -> Array:
+def estimate_prior(log_p: RowValues, smoothing: float = 0.2, max_iter: int = 30) -> Array:
     """Return the class prior under which the rows are most likely (Saerens' iteration, smoothed).
 
     ``log_p`` are calibrated for equal class sizes. Each class starts with ``smoothing`` times its equal

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.rows import kernels
 from unseen.rows.kernels import Scaling
@@ -13,7 +14,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, mapped, summed, within_class_scatter
 from unseen.solvers.cholesky import lower_factor, lower_inverse, lower_solver
 from unseen.statistics.scorer import Affine, SignedRoot, Step, UnitLength
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 LEAST_OAS_SHRINKAGE = 0.2
 """Chosen on folds of seen classes of four data sets: the estimate of OAS alone is too small there,
@@ -52,7 +53,12 @@ class Whitening:
 
     @classmethod
     def of(
-        cls, scatter: Array, freedom: float, center: Array, shrinkage: float | None, dtype: Any
+        cls,
+        scatter: Array,
+        freedom: float,
+        center: Array,
+        shrinkage: float | None,
+        dtype: npt.DTypeLike,
     ) -> Whitening:
         """Factor (1 − α)S + α·(tr S/p)·I.
 
@@ -191,13 +197,13 @@ class SeenStatistics:
         """Return the within-class scatter, (p, p)."""
         return within_class_scatter(self.moments, self.sums, self.counts) + self.pool_scatter
 
-    def whitened(self, shrinkage: float | None, dtype: Any) -> Space:
+    def whitened(self, shrinkage: float | None, dtype: npt.DTypeLike) -> Space:
         """Return the space in which every direction varies alike within a class."""
         center = self.means.mean(axis=0)
         whitening = Whitening.of(self.scatter(), self.freedom, center, shrinkage, dtype)
         return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse().T))
 
-    def plain(self, dtype: Any) -> Space:
+    def plain(self, dtype: npt.DTypeLike) -> Space:
         """Return the features as they are, about the mean of the class means."""
         return Space(self.scaling, self.means.mean(axis=0).astype(dtype), None)
 
@@ -210,12 +216,12 @@ def seen_statistics(rows: Rows, classes: int, scaling: Scaling) -> SeenStatistic
     return SeenStatistics(scaling, moments, sums.T, counts)
 
 
-def scaled_rows(X: Any, scaling: Scaling) -> Any:
+def scaled_rows(X: object, scaling: Scaling) -> Any:
     """Return rows, in memory or in chunks, scaled."""
     return X if scaling == "none" else mapped(kernels.scaled, X, given=(scaling,))
 
 
-def usual_scaling(X: Any) -> Scaling:
+def usual_scaling(X: RowValues) -> Scaling:
     """Return the scaling that suits rows: by their columns and their signs.
 
     In few dimensions, length tells classes apart: rows stay as they are. Elsewhere it says more of the

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +23,7 @@ from unseen.statistics.visual_space import (
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class PointClassifier(PrototypeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         rounds: int = 10,
         shrinkage: float | str | None = "auto",
     ) -> None:
@@ -86,9 +84,9 @@ class PointClassifier(PrototypeClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         self._check_parameters()
         seen, vectors, own, X = split.seen, split.vectors, split.own, split.rows.X
-        scaling: Scaling = (
-            "root" if self.shrinkage is not None and to_be_powered(X.shape[1]) else "none"
-        )
+        scaling = self._plain_scaling()
+        if self.shrinkage is not None:
+            scaling = "root" if to_be_powered(X.shape[1]) else "none"
         statistics = seen_statistics(split.rows, len(seen), scaling)
         self._space = self._make_space(statistics, split)
         self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
@@ -132,6 +130,23 @@ class PointClassifier(PrototypeClassifier):
         share = float(taught.mean())
         self.history_.append(Round(number, share, int(taught.sum()), covered, loss, changed))
 
+    def _moved_by_labels(
+        self, problem: PoolProblem, points: Array, F: Array, before: Codes
+    ) -> tuple[Array, Codes]:
+        """Move free points to the rows that soft labels F give them; note the round, return labels."""
+        taken = np.zeros_like(F)
+        taken[np.arange(len(F)), F.argmax(axis=1)] = 1
+        moved = points.copy()
+        moved[problem.free] = class_points(taken, problem.Z, points)[problem.free]
+        labels = problem.labels(moved)
+        entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
+        self._note_round(before, labels, None, entropy)
+        return moved, labels
+
+    def _plain_scaling(self) -> Scaling:
+        """Return how rows are scaled where they are not whitened."""
+        return "none"
+
     def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
         """Return the visual space: whitened, or the features as they are."""
         if self.shrinkage is None:
@@ -148,3 +163,11 @@ class PointClassifier(PrototypeClassifier):
         points = self._mapped(vectors)
         points[own >= 0] = self._seen_points[own[own >= 0]]
         return points
+
+
+def class_points(F: Array, Z: Array, points: Array) -> Array:
+    """Return the mean of the rows of each class by soft labels; a class with no mass stays."""
+    mass = F.sum(axis=0)
+    sums = F.T.astype(Z.dtype) @ Z
+    means = sums / np.maximum(mass, 1e-12)[:, None]
+    return np.asarray(np.where(mass[:, None] > 1e-6, means, points))

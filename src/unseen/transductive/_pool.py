@@ -20,7 +20,7 @@ from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Label, RowValues
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
 """Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
@@ -80,11 +80,11 @@ class TransductiveClassifier(ZeroShotClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from labelled and unlabelled rows.
@@ -103,10 +103,10 @@ class TransductiveClassifier(ZeroShotClassifier):
             is known of its class, in place of the class's semantics and of the pool.
         observer : callable, optional
             Called with the number of a round, 0 for the start, and a read-only copy of the pool's
-            probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose rounds have no
-            probabilities do not call it, and no method does with an empty pool.
+            probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
+            rounds have no probabilities do not call it, and no method does with an empty pool.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             read, codes, weights = self._read(X, y, sample_weight)
             self._fit_read(read, codes, weights, None, known, observer)
             self._rehearse(labelled_rows(read, codes, weights), unlabelled_rows(read, codes))
@@ -116,9 +116,9 @@ class TransductiveClassifier(ZeroShotClassifier):
         self,
         X: Any,
         codes: Any,
-        weights: Any,
+        weights: object,
         compress: Compress | None,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
@@ -140,7 +140,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             self._note(split, first_round)
         return self
 
-    def _split(self, rows: Rows, pool: Any, labelled: Any) -> Split:
+    def _split(self, rows: Rows, pool: object, labelled: object) -> Split:
         """Gather what a method needs to know of rows and classes."""
         candidates, vectors = self._resolve()
         described = self._parameters()[0] is not None
@@ -150,7 +150,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return Split(rows, pool, labelled, *classes)
 
     def _read_known(
-        self, known: Mapping[int, Any] | None, rows: int, candidates: Array
+        self, known: Mapping[int, Label] | None, rows: int, candidates: Array
     ) -> Known | None:
         """Check what is known of the pool; return rows and the places of their classes."""
         if known is not None and not isinstance(known, Mapping):
@@ -180,7 +180,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return {"selection": BalancedSelection()} if balanced else {}
 
     @abstractmethod
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
 
     def _own(self, candidates: Array) -> Array:
@@ -191,7 +191,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         """Return the place of the answer for each row of the pool among the candidates."""
         return np.asarray(self._rows_scores(split.pool, split.vectors).argmax(axis=1))
 
-    def _note(self, split: Split, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: RowValues) -> None:
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
@@ -206,7 +206,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self.labelled_round_[~split.labelled] = rounds
 
     def _note_chunks(
-        self, X: Chunks, codes: Chunks, unlabelled: Any, split: Split, first_round: Any
+        self, X: Chunks, codes: Chunks, unlabelled: Any, split: Split, first_round: object
     ) -> None:
         """Label the rows of each chunk, where it is."""
         dtype = np.result_type(self.seen_classes_, split.candidates)
@@ -227,7 +227,7 @@ def unlabelled_rows(X: Any, codes: Any) -> Any:
 
 
 def _labels(
-    X: Array, codes: Codes, model: Any, vectors: Array, classes: Array, candidates: Array
+    X: Array, codes: Codes, model: ZeroShotClassifier, vectors: Array, classes: Array, candidates: Array
 ) -> Array:
     """Return the labels of a chunk: as given, or as found."""
     known = codes != UNLABELLED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,7 +18,7 @@ from unseen.statistics.shared_model import cosines
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
 from unseen.transductive.rounds import Observer, Round, show_round
-from unseen.typing import Array, Codes, Mask
+from unseen.typing import Array, CandidateClasses, Codes, Label, Mask, RowValues
 
 SENTENCE_SCALE = 20.0
 """τ for sentence encoders; CLIP's is 100."""
@@ -68,7 +68,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
@@ -76,11 +76,11 @@ class SharedSpaceClassifier(TransductiveClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from unlabelled rows, and from labelled ones if there are any.
@@ -96,7 +96,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         known, observer : optional
             As in the ``fit`` of every transductive estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             if self.semantics is None:
                 raise ValueError(
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
@@ -118,7 +118,7 @@ class SharedSpaceClassifier(TransductiveClassifier):
         self.calibration_ = "none: probabilities have the entropy of the first answer"
         return split
 
-    def _note(self, split: Split, first_round: Array) -> None:
+    def _note(self, split: Split, first_round: RowValues) -> None:
         super()._note(split, first_round)
         self.start_ = self.transduction_.copy()
         self.start_[~split.labelled] = split.candidates[self._start_codes(split)]
@@ -145,10 +145,16 @@ class SharedSpaceClassifier(TransductiveClassifier):
         """Return τ·cos, (N, L)."""
         return np.asarray(cosines(X, vectors) * X.dtype.type(self._scale()))
 
-    def _read_new(self, X: Any) -> Array:
+    def _read_new(self, X: object) -> Array:
         """Check rows that a fitted estimator is asked about."""
         check_is_fitted(self)
         return np.asarray(read_rows(self, X))
+
+    def _nothing_found(self, split: Split) -> Codes:
+        """Note the classes of a fit that begins; return the round of each row of the pool: never."""
+        self._fitted_keys = class_keys(split.vectors)
+        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
+        return np.zeros(len(split.pool), dtype=np.intp)
 
     def _fitted_places(self, vectors: Array) -> Codes:
         """Return the place of each class among the candidates of ``fit``, -1 for another one."""
@@ -185,9 +191,7 @@ class SoftLabelClassifier(SharedSpaceClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self._forget()
         self.history_ = []
-        self._fitted_keys = class_keys(split.vectors)
-        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
-        first_round = np.zeros(len(split.pool), dtype=np.intp)
+        first_round = self._nothing_found(split)
         if not len(split.pool):
             return first_round
         before: sparse.csr_matrix | None = None

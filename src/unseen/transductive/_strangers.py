@@ -53,7 +53,7 @@ class StrangerAnswers:
             plain(X, y, sample_weight, known=known, observer=observer)
             self.strangers_ = None
             return self
-        with whole_fit(self):
+        with whole_fit(self, X):  # type: ignore[arg-type]
             self._fit_apart(
                 lambda *given: plain(*given[:3], known=given[3], observer=observer),
                 *(X, y, sample_weight, known),

@@ -151,7 +151,7 @@ class StructuralProblem:
         return pool, X, Moments(X, self._weights), None, basis
 
     def _frank_wolfe(
-        self, X: Any, basis: Array | None, solve: Solve, **options: Any
+        self, X: Any, basis: Array | None, solve: Solve, **options: object
     ) -> StructuralSolution:
         """Solve for the labelled rows, in the coordinates of a basis or as they are."""
         labels = self._labels if basis is None else None

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import Scaling, scaled
 from unseen.rows.labelled import best_of_each_class
 from unseen.rows.passes import class_sums
 from unseen.statistics.graph import neighbour_graph
 from unseen.statistics.visual_space import SeenStatistics, Space
+from unseen.transductive._clusters import matched_clusters, pool_clusters
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive._pool import Split
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 
 class BiDiLEL(PointClassifier):
@@ -65,6 +66,11 @@ class BiDiLEL(PointClassifier):
         Of self-training, at most; 0 is the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
         None: plain features; else roots at unit length (its value does not matter: α regularises).
+    adaptation : {"self-training", "structured"}
+        "structured": the pool falls into as many clusters as there are candidates (k-means), each of
+        which becomes one class, matched to b at the least total distance.
+    random_state : int, RandomState or None
+        For the start of k-means.
 
     Attributes
     ----------
@@ -85,6 +91,13 @@ class BiDiLEL(PointClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(PAPER, "Supervised locality preserving projection, landmarks by Sammon's mapping."),
+        sets("shrinkage", None, UNVERIFIED, "Deep features as they are."),
+        sets("rounds", 1, PAPER, "One step of self-training; 'structured' is its other adaptation."),
+        sets("trusted", 0.5, UNVERIFIED, "Its number of neighbours depends on the data set."),
+    )
+
     # Table III's "Wang et al." is most likely this method; it may be RKT.
     citation = Citation(
         "Wang and Chen",
@@ -102,15 +115,19 @@ class BiDiLEL(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         dimensions: int | str = "auto",
         neighbours: int = 10,
         alpha: float = 0.3,
         trusted: float = 0.5,
         rounds: int = 1,
         shrinkage: float | str | None = "auto",
+        adaptation: str = "self-training",
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, rounds, shrinkage)
+        self.adaptation = adaptation
+        self.random_state = random_state
         self.dimensions = dimensions
         self.neighbours = neighbours
         self.alpha = alpha
@@ -144,6 +161,13 @@ class BiDiLEL(PointClassifier):
     def _move(self, problem: PoolProblem) -> Array:
         points, labels = problem.start, problem.labels(problem.start)
         L = len(points)
+        if self.adaptation == "structured":
+            moved = points.copy()
+            clusters = pool_clusters(problem.Z, points, self.random_state)
+            matched = matched_clusters(points[problem.free], clusters)
+            moved[problem.free] = matched
+            self._note_round(labels, problem.labels(moved), None, float("nan"))
+            return moved
         for _ in range(self.rounds):
             gap = problem.Z - points[labels].astype(problem.Z.dtype)
             distance = np.einsum("ij,ij->i", gap, gap)
@@ -163,6 +187,8 @@ class BiDiLEL(PointClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.adaptation not in ("self-training", "structured"):
+            self._refuse("adaptation", "'self-training' or 'structured'")
         if self.dimensions != "auto" and not (
             isinstance(self.dimensions, (int, np.integer)) and self.dimensions >= 1
         ):

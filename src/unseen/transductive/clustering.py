@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import class_sums, class_weights
 from unseen.statistics.prototype_map import prototype_map
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SemiSupervisedClustering(PointClassifier):
@@ -66,6 +66,13 @@ class SemiSupervisedClustering(PointClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(PAPER, "Class vectors mapped into the feature space, alternating with cluster labels."),
+        sets("shrinkage", None, PAPER, "Deep features as they are."),
+        sets("pool_weight", 1.0, UNVERIFIED, "Its λ and γ could not be read."),
+        holds(UNVERIFIED, "Its start."),
+    )
+
     citation = Citation(
         "Shojaee and Soleymani Baghshah",
         "Semi-supervised zero-shot learning by a clustering-based approach",
@@ -80,7 +87,7 @@ class SemiSupervisedClustering(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         pool_weight: float = 1.0,
         ridge: float = 0.3,
         rounds: int = 20,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -11,10 +11,11 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import soft_labels
 from unseen.transductive._shared_space import SoftLabelClassifier
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 LEAST_PROBABILITY = 1e-15
 
@@ -77,6 +78,13 @@ class EMDirichlet(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),
+        sets("effective_classes", 5, CODE, "The same: tasks of five classes."),
+        sets("rounds", 20, CODE, "The same."),
+        sets("steps", 1000, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Martin, Huang, Shakeri, Pesquet and Ben Ayed",
         "Transductive zero-shot and few-shot CLIP",
@@ -94,7 +102,7 @@ class EMDirichlet(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         effective_classes: int = 5,
         hard: bool = False,
@@ -106,13 +114,6 @@ class EMDirichlet(SoftLabelClassifier):
         self.hard = hard
         self.rounds = rounds
         self.steps = steps
-
-    @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, scale=30.0, effective_classes=5, rounds=20, steps=1000)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sklearn.utils import check_random_state
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import (
@@ -25,7 +25,7 @@ from unseen.statistics.visual_space import SCALED_ROWS, to_be_powered
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds, scored_pool
 from unseen.transductive.selection import reviewed_strategy
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
 BATCH = 50
 
@@ -89,6 +89,17 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(PAPER, "A max-margin loss on labelled rows and on pseudo-labels of the pool, together."),
+        sets("normalise", False, UNVERIFIED, "Features as they are."),
+        sets(
+            "selection",
+            "transport",
+            UNVERIFIED,
+            "A class-balance constraint; its exact form was not read.",
+        ),
+    )
+
     citation = Citation(
         "Li and Guo",
         "Max-margin zero-shot learning for multi-class classification",
@@ -103,13 +114,13 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         selection: Any = "balanced",
         learning_rate: float = 1.0,
         epochs: int = 5,
         pool_weight: float = 1.0,
         normalise: bool | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.selection = selection
@@ -128,7 +139,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self._refuse("normalise", "'auto', True or False")
 
     @classmethod
-    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+    def search_space(cls) -> dict[str, tuple[object, ...]]:
         """Return a small grid for class-wise folds."""
         return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
 
@@ -214,7 +225,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         )
         return mean
 
-    def _label_embedding(self, X: Any) -> Any:
+    def _label_embedding(self, X: object) -> Any:
         return ZeroShotClassifier._label_embedding(self, X)
 
 

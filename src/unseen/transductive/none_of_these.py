@@ -87,7 +87,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
 
         Parameters are those of the ``fit`` of a transductive estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X):
             read, codes, _ = self._read(X, y, sample_weight)
             labels = np.full(len(codes), None, dtype=object)
             labels[codes >= 0] = self.seen_classes_[codes[codes >= 0]]

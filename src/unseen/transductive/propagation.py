@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from unseen.rows.known import NOTHING_KNOWN, Known
 from unseen.statistics.graph import neighbour_graph, neighbours, propagate, symmetric_walk
 from unseen.statistics.transport import balance
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class PrototypePropagation(PointClassifier):
@@ -91,7 +90,7 @@ class PrototypePropagation(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         neighbours: int = 10,
         alpha: float = 0.8,
         balance: float = 0.9,
@@ -115,14 +114,8 @@ class PrototypePropagation(PointClassifier):
         for _ in range(self.rounds):
             F = self._spread(rows, Z, points, problem.known)
             self.propagated_ = F
-            moved = points.copy()
-            taken = np.zeros_like(F)
-            taken[np.arange(len(F)), F.argmax(axis=1)] = 1
-            moved[problem.free] = class_points(taken, Z, points)[problem.free]
-            before, labels = labels, problem.labels(moved)
-            points = moved
-            entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
-            self._note_round(before, labels, None, entropy)
+            before = labels
+            points, labels = self._moved_by_labels(problem, points, F, before)
             if (before == labels).all():
                 break
         return points
@@ -166,11 +159,3 @@ def balanced(F: Array, strength: float, known: Known = NOTHING_KNOWN) -> Array:
     log_p = known.clamp_log_probabilities(np.log(np.maximum(P, 1e-12)))
     found = np.exp(balance(log_p, np.full(L, 1 / L), strength))
     return np.asarray(known.clamp_probabilities(found))
-
-
-def class_points(F: Array, Z: Array, points: Array) -> Array:
-    """Return the mean of the rows of each class by soft labels; a class with no mass stays."""
-    mass = F.sum(axis=0)
-    sums = F.T.astype(Z.dtype) @ Z
-    means = sums / np.maximum(mass, 1e-12)[:, None]
-    return np.asarray(np.where(mass[:, None] > 1e-6, means, points))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import class_sums
 from unseen.solvers.dictionary import sparse_codes
 from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class RKT(PointClassifier):
@@ -73,6 +73,13 @@ class RKT(PointClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        sets("rounds", 0, PAPER, "The original does not look at the pool."),
+        sets("shrinkage", None, UNVERIFIED, "Features as they are."),
+        holds(PAPER, "Sparse relations between classes, carried over to virtual rows."),
+        holds(UNVERIFIED, "How virtual rows are drawn, and its β."),
+    )
+
     citation = Citation(
         "Wang, Li, Lin and Zhuang",
         "Relational knowledge transfer for zero-shot learning",
@@ -87,7 +94,7 @@ class RKT(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         penalty: float = 0.03,
         virtual: float = 0.3,
         rounds: int = 8,

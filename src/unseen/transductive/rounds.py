@@ -14,7 +14,7 @@ from unseen.rows.known import Known
 from unseen.rows.passes import argmax, constant, kept, log_probabilities, mapped, spread, summed
 from unseen.statistics.adaptation import TRUSTED, Step
 from unseen.transductive.selection import Selection, SelectionStrategy
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 PoolScores = tuple[Any, Any]
 """The label embedding g of the pool, and its calibrated log-probabilities; both (M, L)."""
@@ -108,7 +108,7 @@ class SelfPacedRounds:
         self.scores = start
         self.last = False
         self.history: list[Round] = []
-        self.first_round = constant(start[0], 0)
+        self.first_round: RowValues = constant(start[0], 0)
         self._strategy, self._settle = strategy, settle
         self._known, self._observer = known, observer
 
@@ -167,7 +167,7 @@ def show_round(observer: Observer, number: int, probabilities: Array) -> None:
     observer(number, shown)
 
 
-def scored_pool(model: Any, pool: Any, vectors: Array, scale: float | None = None) -> PoolScores:
+def scored_pool(model: Any, pool: object, vectors: Array, scale: float | None = None) -> PoolScores:
     """Return a model's scores of the pool and their log-probabilities.
 
     ``scale`` sets the model's temperature, in units of the spread of a row's scores.

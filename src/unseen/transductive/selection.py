@@ -23,7 +23,7 @@ from unseen.rows.labelled import Rows, best_of_each_class
 from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
 from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 if TYPE_CHECKING:
     from unseen.transductive._pool import Split
@@ -44,7 +44,7 @@ class Selection:
         """The places of the rows that were selected, where they are in memory."""
         return np.flatnonzero(self.weights > 0)
 
-    def of(self, pool: Any) -> Rows:
+    def of(self, pool: object) -> Rows:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).trusted()
 
@@ -74,7 +74,7 @@ class SelectionStrategy(Protocol):
     def shares(self) -> tuple[float, ...]:
         """One number a round, from easy to hard."""
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Choose rows of the pool and their labels."""
 
 
@@ -91,7 +91,7 @@ class ThresholdSelection:
 
     shares: tuple[float, ...] = SHARES
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Take the rows with ‖f(x) − g(x)‖² < share·δ, and all of them when share is 1."""
         codes = kept(argmax(embedding))
         loss = kept(mapped(kernels.pseudo_label_loss, embedding, codes))
@@ -126,12 +126,12 @@ class BalancedSelection:
     FILE_KEY = "balanced-selection"
 
     shares: tuple[float, ...] = SHARES
-    prior: Any = "uniform"
+    prior: object = "uniform"
     strength: float = 0.9
     largest_weight: float = 3.0
     by: str = "probability"
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Take the best ``share`` of the rows of each predicted class."""
         prior = self._prior(log_p)
         moved = log_p if prior is None else balance(log_p, prior, self.strength)
@@ -144,7 +144,7 @@ class BalancedSelection:
             codes, kept(mapped(kernels.weights_of_class, codes, chosen, given=(weight,))), share
         )
 
-    def _prior(self, log_p: Any) -> Array | None:
+    def _prior(self, log_p: RowValues) -> Array | None:
         if self.prior is None:
             return None
         if isinstance(self.prior, str):
@@ -161,7 +161,7 @@ class BalancedSelection:
             f"{log_p.shape[1]} positive numbers, one a candidate. Got {self.prior!r} instead."
         )
 
-    def _confidence(self, log_p: Any, codes: Any) -> Any:
+    def _confidence(self, log_p: RowValues, codes: RowValues) -> Any:
         if self.by == "probability":
             return mapped(kernels.own_score, log_p, codes)
         if self.by != "margin":
@@ -187,7 +187,7 @@ class AgreementSelection:
 
     FILE_KEY = "agreement-selection"
 
-    partner: Any
+    partner: RowValues
     strategy: BalancedSelection = BalancedSelection()
 
     @property
@@ -195,7 +195,7 @@ class AgreementSelection:
         """Those of the strategy within."""
         return self.strategy.shares
 
-    def select(self, embedding: Any, log_p: Any, share: float) -> Selection:
+    def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
         """Select by the strategy within, then drop the rows on which the partner differs."""
         partner = like(log_p, self.partner)
         if partner.shape != log_p.shape:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
@@ -21,7 +21,7 @@ from unseen.rows.passes import (
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import PoolScores, SelfPacedRounds
 from unseen.transductive.selection import reviewed_strategy
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RowValues
 
 
 class SelfPaced(WrappingClassifier, TransductiveClassifier):
@@ -74,8 +74,8 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         self,
         estimator: Any = None,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = None,
-        selection: Any = "balanced",
+        candidates: CandidateClasses = None,
+        selection: object = "balanced",
         settle: int = 0,
     ) -> None:
         super().__init__(semantics, candidates)
@@ -83,7 +83,7 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         self.selection = selection
         self.settle = settle
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         candidates = split.candidates
         classes = np.concatenate([self.seen_classes_, np.setdiff1d(candidates, self.seen_classes_)])
@@ -123,7 +123,7 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         self.estimator_ = model
         self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
-    def _pool_scores(self, pool: Any) -> PoolScores:
+    def _pool_scores(self, pool: object) -> PoolScores:
         scores = self.estimator_._candidate_scores(pool)
         embedding = kept(self.estimator_._label_embedding(pool))
         return embedding, kept(log_probabilities(scores, self.temperature_))
@@ -142,6 +142,6 @@ def _with_rows(rows: Rows, more: Rows) -> Rows:
     return Rows(*(joined(a, b) for a, b in zip(first, second, strict=True)))
 
 
-def _weights_or_ones(codes: Codes, weights: Array | None, dtype: Any) -> Array:
+def _weights_or_ones(codes: Codes, weights: Array | None, dtype: npt.DTypeLike) -> Array:
     """Return the weights, or one for each row."""
     return np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)

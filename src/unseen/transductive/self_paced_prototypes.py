@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -33,7 +33,7 @@ from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
 from unseen.transductive.rounds import PrototypeRound, show_round
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, ClassShares, RowValues
 
 
 class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
@@ -137,8 +137,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
-        class_prior: str | Mapping[Any, float] | None = "auto",
+        candidates: CandidateClasses = "unseen",
+        class_prior: str | ClassShares | None = "auto",
         rounds: int = ROUNDS,
         shrinkage: float | str = "auto",
         normalise: str = "auto",
@@ -155,7 +155,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self.strangers = strangers
         self.unknown = unknown
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         self._check_parameters()
         plan = self._plan(split.candidates)
         self.alarms_, self.diagnostics_, self.review_, self.name_doubt_ = {}, {}, None, 0.0
@@ -181,7 +181,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         dtype = split.rows.X.dtype
         return Task(statistics, shrinkage, described, split.vectors, split.own, dtype)
 
-    def _adapt(self, split: Split, task: Task, model: SeenModel, plan: Plan) -> Any:
+    def _adapt(self, split: Split, task: Task, model: SeenModel, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
         pool = Pool(scaled_rows(split.pool, model.space.scaling), model.space, split.known)
         stages = transduce(task, model, pool, plan)

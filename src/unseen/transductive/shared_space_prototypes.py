@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from unseen.transductive._pool import Compress, Split
 from unseen.transductive._shared_space import TRUSTED, SharedRound, SharedSpaceClassifier
 from unseen.transductive.prototype_classifier import Places, class_keys
 from unseen.transductive.rounds import show_round
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes, Label, RowValues
 
 
 class SharedSpacePrototypes(SharedSpaceClassifier):
@@ -89,7 +89,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         scale: float | str = "auto",
         class_prior: str = "auto",
         rounds: int = ROUNDS,
@@ -100,7 +100,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         self.rounds = rounds
         self.neighbours = neighbours
 
-    def partial_fit(self, X: Any, y: Any = None, *, known: Mapping[int, Any] | None = None) -> Self:
+    def partial_fit(
+        self, X: RowValues, y: object = None, *, known: Mapping[int, Label] | None = None
+    ) -> Self:
         """Go on with another batch of the pool; memory does not grow with the number of batches.
 
         What earlier batches said of the classes counts in their means and in the scatter. The batch is
@@ -120,9 +122,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self.history_, self.diagnostics_, self._model = [], {}, None
-        self._fitted_keys = class_keys(split.vectors)
-        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
-        first_round = np.zeros(len(split.pool), dtype=np.intp)
+        first_round = self._nothing_found(split)
         if not len(split.pool):
             return first_round
         equal = self.class_prior == "uniform"
@@ -207,7 +207,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
             model.scorer(vectors, means, X.dtype)(X, scaled(X, "root")) + shares.astype(X.dtype)
         )
 
-    def stranger_score(self, X: Any) -> Array:
+    def stranger_score(self, X: object) -> Array:
         """Return half the squared distance of each row from the nearest candidate, in whitened space.
 
         High for rows that may belong to no candidate.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_ridge
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import (
     class_sums,
     spread,
@@ -17,9 +17,9 @@ from unseen.solvers.moments import Moments, Ridge
 from unseen.solvers.structural import one_domain, two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
-from unseen.transductive.selection import reviewed_strategy
+from unseen.transductive.selection import BalancedSelection, reviewed_strategy
 from unseen.transductive.taste import ROUND_C
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class SMS(TransductiveClassifier, BilinearClassifier):
@@ -55,6 +55,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     shrinkage : float in (0, 1] or None
     settle : int
         Rounds after the last, until no prediction changes.
+    pool_weight : float or "auto"
+        ω.
 
     Attributes
     ----------
@@ -75,6 +77,19 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(PAPER, "One space of models for seen and unseen classes, labels of the pool in turn."),
+        sets("shrinkage", None, UNVERIFIED, "The plain norm."),
+        sets(
+            "selection",
+            BalancedSelection(shares=(1.0,), prior=None),
+            UNVERIFIED,
+            "All rows of the pool in every round, no balance.",
+        ),
+        sets("pool_weight", 1.0, UNVERIFIED, "Its weights could not be read."),
+        sets("settle", 10, UNVERIFIED, "Rounds until the labels stay; their number is not known."),
+    )
+
     citation = Citation(
         "Guo, Ding, Jin and Wang",
         "Transductive zero-shot recognition via shared model space learning",
@@ -90,12 +105,13 @@ class SMS(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
-        selection: Any = "balanced",
+        selection: object = "balanced",
         shrinkage: float | None = 0.2,
         settle: int = 2,
+        pool_weight: float | str = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
         self.C = C
@@ -103,9 +119,10 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         self.selection = selection
         self.shrinkage = shrinkage
         self.settle = settle
+        self.pool_weight = pool_weight
 
     @classmethod
-    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+    def search_space(cls) -> dict[str, tuple[object, ...]]:
         """Return a small grid for class-wise folds."""
         return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
 
@@ -129,7 +146,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             self.C_ = 2 * ROUND_C * sums.scale
         metric = sums.metric(self.shrinkage)
         G, H2 = Ridge(sums.second, self.C_, metric), semantic_ridge(B, self.mu_)
-        omega = float(sums.counts.sum()) / len(pool)  # the pool weighs as much as the labelled rows
+        by_hand = self._number("pool_weight")  # "auto": the pool weighs as much as the labelled rows
+        omega = float(sums.counts.sum()) / len(pool) if by_hand is None else by_hand
         labels = sums.labels
         del choice, sums, V  # p × q and p × p are large: drop what the rounds do not need
         start = scored_pool(self, pool, split.vectors)

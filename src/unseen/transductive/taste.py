@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.citation import Citation
-from unseen.inductive.bilinear import BilinearClassifier
+from unseen.inductive.aste import DESCENT
+from unseen.inductive.bilinear import BilinearClassifier, Choice
+from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
 from unseen.solvers.moments import Sums
 from unseen.solvers.structural import StructuralSolution
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
+from unseen.transductive._structural_descent import StructuralDescent
 from unseen.transductive._structural_problem import StructuralProblem
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import Selection, reviewed_strategy
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState, RowValues
 
 ROUND_C = 0.3
 """C of the rounds, in units of the mean diagonal of 2XᵀX, when it is not given by hand. Inductive folds
@@ -46,6 +49,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
       the paper's plain norm), and "auto" means a fixed, moderate C.
     - Selection leans to equal class shares where a review by rehearsals on seen classes finds the
       pool even, else to the shares that the pool shows.
+    - ``solver="sgd"`` is the paper's descent: every round goes on from the V of the round before with
+      batches of labelled and trusted rows; its parameters are those of ASTE's.
     - ω gives the pool as much weight as the labelled rows (``pool_weight="auto"``); the paper writes
       no weight, ``pool_weight=1``.
 
@@ -64,6 +69,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         Rounds after the last, until no prediction changes.
     tol : float
         Relative duality gap of the last round's convex problem.
+    solver : {"exact", "sgd"}
+        With "sgd" the regulariser is the plain norm: ``shrinkage`` must be None.
+    max_iter, step_scale, start_scale, init, random_state
+        Of the descent, as in :class:`~unseen.ASTE`; ``max_iter`` are its rounds of 150 steps.
 
     Attributes
     ----------
@@ -87,6 +96,16 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        *DESCENT,
+        sets(
+            "selection", "threshold", PAPER, "Eq. (22), with θ = (0.5, 0.7, 0.9, 1)·δ in Section V-A."
+        ),
+        sets("pool_weight", 1.0, PAPER, "Eq. (17) has no weight."),
+        sets("shrinkage", None, PAPER, "Eq. (20): the plain norm."),
+        sets("settle", 0, PAPER, "One round for each θ."),
+    )
+
     citation = Citation(
         "Yu, Ji, Guo and Pang",
         "Transductive zero-shot learning with adaptive structural embedding",
@@ -108,14 +127,20 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         C: float | str = "auto",
         mu: float | str = "auto",
-        selection: Any = "balanced",
+        selection: object = "balanced",
         shrinkage: float | None = 0.2,
         pool_weight: float | str = "auto",
         settle: int = 2,
         tol: float = 1e-3,
+        solver: str = "exact",
+        max_iter: int = 100,
+        step_scale: float | str = "curvature",
+        start_scale: float | str = "curvature",
+        init: str = "normal",
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.C = C
@@ -125,8 +150,14 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.pool_weight = pool_weight
         self.settle = settle
         self.tol = tol
+        self.solver = solver
+        self.max_iter = max_iter
+        self.step_scale = step_scale
+        self.start_scale = start_scale
+        self.init = init
+        self.random_state = random_state
 
-    def _fit_split(self, split: Split, compress: Compress | None) -> Any:
+    def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         problem = self._start(split, compress)
         if not len(split.pool):
@@ -154,7 +185,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         omega = total / len(pool.X) if by_hand is None else by_hand
         return pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega,)))
 
-    def _start(self, split: Split, compress: Compress | None) -> StructuralProblem:
+    def _start(self, split: Split, compress: Compress | None) -> StructuralProblem | StructuralDescent:
         """Solve ASTE on the labelled rows; return the problem of the rounds, if any will follow."""
         own, rows, held, full = split.seen, split.rows, None, None
         rounds = len(split.pool) > 0
@@ -163,6 +194,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             held, rows = rows, Rows(*compress(full.labels, full.counts, rows.X.dtype))
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
+        if self.solver != "exact":
+            return self._start_descent(split, rows, choice, held)
         problem = StructuralProblem(rows, own.T, split.vectors.T, choice, rounds)
         self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
@@ -176,10 +209,28 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
         return problem
 
+    def _start_descent(
+        self, split: Split, rows: Rows, choice: Choice, held: Rows | None
+    ) -> StructuralDescent:
+        """Descend on the labelled rows; the rounds go on from there."""
+        if self.solver != "sgd":
+            self._refuse("solver", "'exact' or 'sgd'")
+        if self.shrinkage is not None:
+            self._refuse("shrinkage", "None with solver='sgd'")
+        self.C_, self.mu_ = choice.C, choice.mu
+        problem = StructuralDescent(self, rows, split.seen.T, split.vectors.T, self.C_, self.mu_, held)
+        self._take(problem.labelled_only(self.tol), split.rows.X.dtype)
+        self.inductive_ = self.compatibility_
+        self._calibrate(split.rows, split.seen, choice.temperature)
+        return problem
+
+    def _takes_chunks(self) -> bool:
+        return self.solver == "exact"
+
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}
 
-    def _take(self, solution: StructuralSolution, dtype: Any) -> None:
+    def _take(self, solution: StructuralSolution, dtype: npt.DTypeLike) -> None:
         self.compatibility_ = solution.compatibility.astype(dtype)
         self.objective_ = solution.objective
         gaps = (solution.gap, solution.relative_gap) if solution.certified else (np.nan, np.nan)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 
 from unseen.citation import Citation
+from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.dictionary import sparse_codes, tied_dictionary
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.transport import balance
 from unseen.statistics.visual_space import prototype_scores
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses
 
 
 class UDA(PointClassifier):
@@ -74,6 +74,14 @@ class UDA(PointClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        holds(
+            PAPER, "A dictionary of the pool tied to that of the seen classes, codes to class vectors."
+        ),
+        sets("shrinkage", None, UNVERIFIED, "Features as they are."),
+        holds(UNVERIFIED, "Its weights, and whether the class weights w are renewed in every round."),
+    )
+
     citation = Citation(
         "Kodirov, Xiang, Fu and Gong",
         "Unsupervised domain adaptation for zero-shot learning",
@@ -87,7 +95,7 @@ class UDA(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         dictionary_tie: float = 0.5,
         code_tie: float = 30.0,
         penalty: float = 0.1,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 
 from unseen.citation import Citation
+from unseen.published import CODE, UNVERIFIED, choices, holds, sets
+from unseen.rows.kernels import Scaling
 from unseen.statistics.prototype_map import nearest_scores, prototype_map
 from unseen.statistics.transport import balance
+from unseen.transductive._clusters import chamfer_plan, matching_plan, pool_clusters
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.typing import Array
+from unseen.typing import Array, CandidateClasses, RandomState
 
 
 class WDVSc(PointClassifier):
@@ -54,6 +56,14 @@ class WDVSc(PointClassifier):
         At most; 0 is the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
         Of the covariance that whitens; None: no whitening.
+    constraint : {"transport", "matching", "chamfer"}
+        What draws the centres to the clusters: the paper's WDVSc, BMVSc and CDVSc.
+    clusters : {"predicted", "random"}
+        Where k-means starts.
+    unit_length : bool
+        Rows at unit length, if they are not whitened.
+    random_state : int, RandomState or None
+        For k-means that starts at random.
 
     Attributes
     ----------
@@ -77,6 +87,18 @@ class WDVSc(PointClassifier):
     np.str_('fox')
     """
 
+    published = choices(
+        sets("shrinkage", None, CODE, "raywzy/VSC: no whitening."),
+        sets("unit_length", True, CODE, "Centres, and so rows here, at unit length."),
+        sets("clusters", "random", CODE, "k-means from a random start."),
+        sets(
+            "constraint", "transport", CODE, "Sinkhorn; 'matching' and 'chamfer' are BMVSc and CDVSc."
+        ),
+        sets("epsilon", 0.01, CODE, "Sinkhorn's regulariser."),
+        holds(CODE, "A network with two hidden layers trained by Adam there; affine and exact here."),
+        sets("weight", 0.3, UNVERIFIED, "Their 0.001 belongs to the network and does not carry over."),
+    )
+
     citation = Citation(
         "Wan, Chen, Li, Yan, Zhang, Yu and Liao",
         "Transductive zero-shot learning with visual structure constraint",
@@ -89,17 +111,25 @@ class WDVSc(PointClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "unseen",
+        candidates: CandidateClasses = "unseen",
         weight: float = 0.3,
         ridge: float = 0.3,
         epsilon: float = 0.03,
         rounds: int = 20,
         shrinkage: float | str | None = "auto",
+        constraint: str = "transport",
+        clusters: str = "predicted",
+        unit_length: bool = False,
+        random_state: RandomState = None,
     ) -> None:
         super().__init__(semantics, candidates, rounds, shrinkage)
         self.weight = weight
         self.ridge = ridge
         self.epsilon = epsilon
+        self.constraint = constraint
+        self.clusters = clusters
+        self.unit_length = unit_length
+        self.random_state = random_state
 
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
@@ -109,12 +139,14 @@ class WDVSc(PointClassifier):
     def _move(self, problem: PoolProblem) -> Array:
         points, labels = problem.start, problem.labels(problem.start)
         free = problem.free
-        self.clusters_ = _clusters(problem.Z, problem.start)
+        random = self.clusters == "random"
+        self.clusters_ = pool_clusters(problem.Z, problem.start, self.random_state, random)
         vectors = np.concatenate([problem.seen_vectors, problem.vectors[free]])
         shares = np.full(int(free.sum()), self.weight * len(problem.seen_means) / free.sum())
         counts = np.concatenate([np.ones(len(problem.seen_means)), shares])
         for _ in range(self.rounds):
-            self.plan_, cost = transport_to(points[free], self.clusters_, self.epsilon)
+            self.plan_, mass, cost = self._plan(points[free])
+            counts[-len(shares) :] = shares * mass
             centres = np.concatenate([problem.seen_means, self.plan_ @ self.clusters_])
             self._map = prototype_map(centres.T * counts, counts, vectors, self.ridge)
             moved = points.copy()
@@ -126,6 +158,29 @@ class WDVSc(PointClassifier):
             if step <= 1e-4 * float(np.abs(points).max()):
                 break
         return points
+
+    def _plan(self, points: Array) -> tuple[Array, Array, float]:
+        """Return which clusters draw which points, how much, and the mean cost."""
+        if self.constraint == "transport":
+            plan, cost = transport_to(points, self.clusters_, self.epsilon)
+            return plan, np.ones(len(points)), cost
+        plan, mass = PLANS[self.constraint](points, self.clusters_)
+        cost = float((plan * -nearest_scores(points.astype(float), self.clusters_)).sum(axis=1).mean())
+        return plan, mass, cost
+
+    def _plain_scaling(self) -> Scaling:
+        return "unit" if self.unit_length else "none"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.constraint not in ("transport", *PLANS):
+            self._refuse("constraint", "'transport', 'matching' or 'chamfer'")
+        if self.clusters not in ("predicted", "random"):
+            self._refuse("clusters", "'predicted' or 'random'")
+
+
+PLANS = {"matching": matching_plan, "chamfer": chamfer_plan}
+"""The paper's BMVSc and CDVSc; its WDVSc is the transport."""
 
 
 def transport_to(points: Array, clusters: Array, epsilon: float) -> tuple[Array, float]:
@@ -139,14 +194,3 @@ def transport_to(points: Array, clusters: Array, epsilon: float) -> tuple[Array,
     uniform = np.full(len(clusters), 1 / len(clusters))
     plan = np.exp(balance(start, uniform, max_iter=1000))
     return plan, float((plan * cost).sum(axis=1).mean())
-
-
-def _clusters(Z: Array, start: Array) -> Array:
-    """Return the cluster centres of the pool; k-means starts from the predicted points."""
-    from sklearn.cluster import KMeans  # loads slowly, and only this method needs it
-
-    distinct = np.unique(Z, axis=0) if len(Z) <= len(start) else Z
-    if len(distinct) <= len(start):  # each row is a cluster of its own
-        return np.asarray(distinct, dtype=float)
-    found = KMeans(len(start), init=start, n_init=1, max_iter=100).fit(Z)
-    return np.asarray(found.cluster_centers_, dtype=float)

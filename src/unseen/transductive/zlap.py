@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from unseen.citation import Citation
+from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.rows.passes import SCORE_BLOCK_NUMBERS, blocks, score_blocks
 from unseen.statistics.entropy import KEPT_CLASSES
 from unseen.statistics.neighbours import nearest
 from unseen.transductive._shared_space import SharedSpaceClassifier, SoftLabelClassifier
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 SMALLEST_STEP = 1e-8
 """The propagation ends when a step adds no more than this to any score."""
@@ -72,6 +73,12 @@ class ZLaP(SoftLabelClassifier):
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
 
+    published = choices(
+        sets("neighbours", 5, CODE, "vladan-stojnic/ZLaP."),
+        sets("text_power", 5.0, CODE, "The same."),
+        sets("propagation", 0.3, CODE, "The same."),
+    )
+
     citation: ClassVar[Citation | None] = Citation(
         "Stojnić, Kalantidis and Tolias",
         "Label propagation for zero-shot classification with vision-language models",
@@ -90,7 +97,7 @@ class ZLaP(SoftLabelClassifier):
     def __init__(
         self,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array = "all",
+        candidates: CandidateClasses = "all",
         neighbours: int = 5,
         text_power: float = 5.0,
         propagation: float = 0.3,
@@ -99,13 +106,6 @@ class ZLaP(SoftLabelClassifier):
         self.neighbours = neighbours
         self.text_power = text_power
         self.propagation = propagation
-
-    @classmethod
-    def as_published(
-        cls, semantics: object = None, candidates: str | Sequence[Any] | Array = "all"
-    ) -> Self:
-        """Return the estimator with the settings of the authors' program."""
-        return cls(semantics, candidates, neighbours=5, text_power=5.0, propagation=0.3)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

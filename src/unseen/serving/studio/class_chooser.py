@@ -85,7 +85,7 @@ def draw_corrections(
     corrections: dict[int, str],
     key: str,
     choose: Callable[[int], None],
-    learn_again: Callable[[], Any],
+    learn_again: Callable[[], object],
 ) -> None:
     """Draw the labels that were given by hand, each with its picture, and the button to continue."""
     box.clear()

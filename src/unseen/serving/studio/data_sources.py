@@ -59,6 +59,7 @@ def photographs(
     candidates: str = "",
     held_out: str = "",
     backbone: str = "",
+    words: str = "",
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PoolData:
     """Return the rows of photographs in folders; their features are kept for the next time.
@@ -77,11 +78,18 @@ def photographs(
         Classes to treat as if nobody had labelled them: a trial.
     backbone : str
         The default one if it is "".
+    words : str
+        As for ``unseen label``.
     on_progress : callable, optional
         Called with how many pictures are done, and of how many.
     """
     preparation = labelling.prepare(
-        seen, unlabelled=unlabelled, held_out=held_out, classes=classes, candidates=candidates
+        seen,
+        unlabelled=unlabelled,
+        held_out=held_out,
+        classes=classes,
+        words=words,
+        candidates=candidates,
     )
     network = features.backbone(backbone or features.DEFAULT_BACKBONE)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nicegui import ui
 
@@ -84,7 +84,7 @@ class Desk:
     async def _continue(self) -> None:
         await self._guarded(self._learn)
 
-    async def _guarded(self, work: Callable[[], Any]) -> None:
+    async def _guarded(self, work: Callable[[], Awaitable[object]]) -> None:
         """Run something long: no second one beside it, and errors are shown on the page."""
         button = self.setup.start
         self.problem.visible = False
@@ -207,7 +207,9 @@ class Desk:
                         button = ui.button(text, on_click=self._download(outcome, write))
                         button.props(f'outline no-caps aria-label="{text}, {outcome.method}"')
 
-    def _download(self, outcome: Outcome, write: Callable[[Outcome, Path], Path]) -> Callable[[], Any]:
+    def _download(
+        self, outcome: Outcome, write: Callable[[Outcome, Path], Path]
+    ) -> Callable[[], object]:
         async def work() -> None:
             labelled = outcome.with_labels(self.corrections)
             with tempfile.TemporaryDirectory(dir=self.library.folder) as folder:

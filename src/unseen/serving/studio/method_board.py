@@ -122,5 +122,5 @@ class MethodBoard:
                 self.show(self.history[place])
 
 
-def _clickable_html(pressed: Callable[[Any], None]) -> Any:
+def _clickable_html(pressed: Callable[[object], None]) -> Any:
     return ui.html("", sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)

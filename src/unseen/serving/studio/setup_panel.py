@@ -33,7 +33,7 @@ class SetupPanel:
         Called when "Learn" is pressed.
     """
 
-    def __init__(self, roots: Roots, folder: Path | None, start: Callable[[], Any]) -> None:
+    def __init__(self, roots: Roots, folder: Path | None, start: Callable[[], object]) -> None:
         self.roots = roots
         with ui.element("div").classes("setup"):
             self._draw_data(folder)
@@ -110,7 +110,7 @@ class SetupPanel:
         """Choose the method that is meant for the kind of data."""
         self.method.value = DEFAULT_FOR_TEXTS if self.source.value == TEXTS else DEFAULT
 
-    def _draw_methods(self, start: Callable[[], Any]) -> None:
+    def _draw_methods(self, start: Callable[[], object]) -> None:
         with ui.element("section").classes("card").props('aria-label="Method"'):
             ui.html("<h2>2 · Method</h2>", sanitize=False)
             names = offered()

@@ -1,0 +1,45 @@
+"""Files of results, of which an earlier one is never lost."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from pathlib import Path
+
+from unseen.exceptions import DataError
+from unseen.files import atomic_file
+
+
+def check_free(force: bool, *paths: Path | None) -> None:
+    """Refuse to replace a result that is there already, before anything is computed.
+
+    Parameters
+    ----------
+    force : bool
+        Whether the user wants it replaced; see :func:`set_aside`.
+    *paths : path or None
+        What will be written.
+    """
+    for path in paths:
+        if path is not None and path.exists() and not force:
+            raise DataError(
+                f"{path}: is there already, from an earlier run, and is left as it is. Name another "
+                f"file to write, or give --force: it replaces this one and keeps it as {path.name}.bak."
+            )
+
+
+def set_aside(*paths: Path | None) -> list[Path]:
+    """Copy results that are about to be replaced: labels.csv to labels.csv.bak, .bak2, and so on."""
+    copies = []
+    for path in paths:
+        if path is None or not path.is_file():
+            continue
+        number, copy = 1, path.with_name(f"{path.name}.bak")
+        while copy.exists() and not filecmp.cmp(path, copy, shallow=False):
+            number += 1
+            copy = path.with_name(f"{path.name}.bak{number}")
+        if not copy.exists():
+            with atomic_file(copy) as temporary:
+                shutil.copyfile(path, temporary)
+        copies.append(copy)
+    return copies
