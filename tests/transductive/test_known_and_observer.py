@@ -18,6 +18,7 @@ from unseen import (
     UDA,
     AdaptationWarning,
     FastTraining,
+    ImportanceWeighting,
     MaxMarginSSL,
     SelfPaced,
     SelfPacedPrototypes,
@@ -268,7 +269,7 @@ def test_methods_that_cannot_learn_from_known_rows_say_so(model):
 
 
 def test_the_methods_that_refuse_are_known():
-    assert {type(m) for m in REFUSERS} == {UDA, WDVSc}
+    assert {type(m) for m in REFUSERS} == {UDA, ImportanceWeighting, WDVSc}
 
 
 def test_rows_in_chunks_are_refused(tmp_path):
