@@ -18,7 +18,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 LOCKED = $(BIN)/python -m pip install -qq --require-hashes --no-deps --requirement
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
+.PHONY: help setup demo bench test golden study attack bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
   dist lock licences release audit check-workflows test-lowest test-python test-random coverage mutation
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
+	@echo "make attack  mutated files, forged models, kills, two writers, hostile pages and load; ASK=\"--share 0.1\" for a tenth"
 	@echo "make test-lowest     the tests with the lowest versions allowed; make test-python PY=3.12 with another Python"
 	@echo "make test-random     the tests in a random order; SEED=7 for one of them"
 	@echo "make coverage        the tests, with the share of lines and branches that they reach"
@@ -150,6 +151,9 @@ docs-numbers: setup
 
 study: setup
 	@$(BIN)/pytest -q -m slow
+
+attack: setup
+	@$(BIN)/python tests/attack/attack.py $(ASK)
 
 bench-serving: setup
 	@$(BIN)/python benchmarks/serving.py

@@ -125,7 +125,7 @@ def _checked(h5py: ModuleType, file: File, path: str | os.PathLike[str], name: s
             "Copy the data into the file itself."
         )
     dataset = file[name]
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, h5py.Dataset):
         raise DataError(f"{place} is not a data set.")
     _check_storage(dataset, place)
     return dataset
@@ -189,7 +189,7 @@ def _attribute(dataset: Dataset, name: str) -> Any:
 
 def _reference(h5py: ModuleType, file: File, path: object, place: str, ref: object) -> str:
     target = file[ref]  # an object reference cannot leave its file
-    if not isinstance(target, Dataset):
+    if not isinstance(target, h5py.Dataset):
         raise DataError(f"{path}: {place} refers to something that is not a text.")
     return _characters(target, f"{path}: {place}")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need, read_npy, reading
-from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes, read_columns
 from unseen.scale.zarr_metadata import check_chunk_files, checked_format
 from unseen.typing import Array
 
@@ -127,8 +127,8 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
                 raise DataError(f"{path}: has other columns than {paths[0]}. Write all files alike.")
             schema = file.schema_arrow
             row_groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-            for number, row_group in enumerate(row_groups):
-                check_decoded(path, f"row group {number}", decoded_bytes(row_group))
+            for number in range(len(row_groups)):
+                check_decoded(path, f"row group {number}", decoded_bytes(file, number))
             counts = [row_group.num_rows for row_group in row_groups]
         groups += [(path, g) for g, n in enumerate(counts) if n]
         sizes += [n for n in counts if n]
@@ -155,7 +155,7 @@ def _read_group(
         file = parquet.ParquetFile(path, memory_map=False)
         if alone and "string" in str(file.schema_arrow.field(columns[0]).type):
             file = parquet.ParquetFile(path, memory_map=False, read_dictionary=list(columns))
-        table = file.read_row_group(group, columns=list(columns), use_threads=False)
+        table = read_columns(path, file, list(columns), group)
         values = [table.column(name) for name in columns]
         if alone:
             check_texts(path, values[0])
