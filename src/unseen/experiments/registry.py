@@ -51,7 +51,7 @@ def configured(
     seed: int,
     C: float | None = None,
     candidates: object = None,
-    form: tuple[str, Sequence[tuple[str, Any]]] = ("default", ()),
+    form: tuple[str, Sequence[tuple[str, object]]] = ("default", ()),
 ) -> Any:
     """Return an unfitted estimator, seeded, with C fixed if it is given.
 
