@@ -19,7 +19,7 @@ import numpy.typing as npt
 from unseen.datasets.hdf5_text import read_variable_text
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
-from unseen.typing import Array
+from unseen.typing import Array, DType, Variables
 
 if TYPE_CHECKING:
     from h5py import Dataset, File
@@ -50,7 +50,7 @@ class HDF5Rows:
     def __init__(self, path: str | os.PathLike[str], dataset: Dataset) -> None:
         self._path, self._dataset = path, dataset
         self.shape: tuple[int, ...] = tuple(dataset.shape)
-        self.dtype: np.dtype[Any] = dataset.dtype
+        self.dtype: DType = dataset.dtype
         self.ndim = len(self.shape)
 
     def __len__(self) -> int:
@@ -86,14 +86,14 @@ def read_hdf5(
     *,
     lazy: Collection[str] = (),
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> dict[str, Any]:
+) -> Variables:
     """Read top-level data sets; those in ``lazy`` are opened, not read.
 
     Numbers come as arrays in the file's own order (for MATLAB v7.3: transposed), text and cells
     of text as lists of ``str``. With ``names`` unset, everything but groups is read.
     """
     h5py = need("h5py", path)
-    values: dict[str, Any] = {}
+    values: Variables = {}
     with reading(path):
         file = h5py.File(path, "r", locking=False)
         for name in list(file) if names is None else [n for n in names if n in file]:

@@ -141,7 +141,7 @@ class Store(SqliteFile):
             rows = {values[0]: _row(values) for values in stored}
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
-    def untimed(self) -> list[tuple[Any, ...]]:
+    def untimed(self) -> list[tuple[object, ...]]:
         """Return the columns that two runs must agree on, for comparison."""
         names = ", ".join(f'"{c}"' for c in UNTIMED)
         with self._guarded():
@@ -173,7 +173,7 @@ def _json(value: object) -> str:
     return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
 
 
-def _finite(value: object) -> Any:
+def _finite(value: object) -> object:
     """Turn NaN and infinity, which JSON lacks, into null."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}
