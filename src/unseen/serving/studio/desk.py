@@ -65,6 +65,7 @@ class Desk:
             self.downloads = _card("Downloads")
             self.compare_box = _card("Comparison")
             self.board_box = ui.element("div").classes("boards")
+        self.dialogues = ui.element("div")
         self._draw_bar()
         self._refresh()
         ui.timer(REFRESH_SECONDS, self._refresh)
@@ -260,7 +261,8 @@ class Desk:
     def _review(self, rows: list[int]) -> None:
         """Ask for the class of one row after the other."""
         if self.live.results and not self.live.work.going:
-            ClassDialogue(self.live, rows)
+            with self.dialogues:  # what was pressed may be drawn anew while the dialogue is open
+                ClassDialogue(self.live, rows)
 
     # ------------------------------------------------------------------ downloads
 

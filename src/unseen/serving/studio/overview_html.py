@@ -96,7 +96,8 @@ def confusion_html(outcome: Outcome) -> str:
     )
     some = "" if len(shown) == len(classes) else f" The {len(shown)} classes with most doubt are shown."
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table of confusions"><table class="doubt">'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of confusions">'
+        '<table class="doubt">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
         f'<p class="soft">A line is a class as it was answered; its cells say how likely the other '
         f"classes are, on average. Press a cell to see what lies between the two.{some}</p>"
