@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 SOURCE = Path(__file__).parents[2] / "src"
-PATIENCE = 40
+PATIENCE = 300
 """Seconds to wait for what must come: far more than it takes, however busy the machine is."""
 
 
