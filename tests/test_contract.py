@@ -31,7 +31,8 @@ def test_recognises_classes_that_fit_never_saw(estimator: Any, toy: Toy) -> None
     floor = 0.3 if getattr(estimator, "selection", "") == "threshold" else 0.75
     # SSE writes a class as a mixture of seen ones; random vectors lie outside of their hull.
     # IAP writes it as a mixture of the attributes of seen ones.
-    floor = {"SSE": 0.6, "IAP": 0.7}.get(name_of(estimator), floor)
+    # SemanticManifold reaches a class through near seen ones alone; random vectors have none near.
+    floor = {"SSE": 0.6, "IAP": 0.7, "SemanticManifold": 0.5}.get(name_of(estimator), floor)
     assert model.score(toy.X[toy.unseen], toy.y[toy.unseen]) > floor
 
 

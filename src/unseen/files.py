@@ -18,13 +18,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError, FileBusyError
 from unseen.version import install_command
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 WINDOWS = os.name == "nt"
 
@@ -171,7 +174,7 @@ def is_inside(name: str) -> bool:
     return not any(ord(c) < 32 for c in name)
 
 
-def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> Any:
+def need(module: str, path: str | os.PathLike[str], extra: str = "data") -> ModuleType:
     """Import an optional library where it is used; say how to install it where it is absent."""
     try:
         return importlib.import_module(module)

@@ -8,10 +8,13 @@ import warnings
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.files import need
 from unseen.version import install_command
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SUFFIXES_OF_FORMATS = {
     "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
@@ -45,12 +48,12 @@ def read_picture_file(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def open_image(data: bytes) -> Any:
+def open_image(data: bytes) -> Image:
     """Open a picture with Pillow; only its header has been read when its size is checked."""
     image = need("PIL.Image", "photographs", "images")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", image.DecompressionBombWarning)  # checked below
-        picture = image.open(io.BytesIO(data), formats=_readable_formats())
+        picture: Image = image.open(io.BytesIO(data), formats=_readable_formats())
     width, height = picture.size
     if width * height > MOST_PIXELS:
         raise ValueError(

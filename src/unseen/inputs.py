@@ -20,7 +20,7 @@ from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
-from unseen.typing import Array, Codes, RowValues
+from unseen.typing import Array, Classifier, Codes, RowValues
 
 UNLABELLED = NO_LABEL
 FLOATS = [np.float64, np.float32]
@@ -78,7 +78,7 @@ class InputChecks:
 
 
 @contextmanager
-def whole_fit(estimator: Any, X: Any) -> Iterator[None]:
+def whole_fit(estimator: Classifier, X: Any) -> Iterator[None]:
     """Fit to the end, or leave the estimator unfitted; on a small X, with one thread of BLAS.
 
     An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no

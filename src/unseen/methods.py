@@ -102,7 +102,7 @@ class Method:
         candidates: object = None,
         random_state: int | None = None,
         published: bool = False,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, object] | None = None,
     ) -> ZeroShotClassifier:
         """Return an unfitted estimator.
 
@@ -119,7 +119,7 @@ class Method:
         parameters : mapping, optional
             Of the estimator, of a fast form the one inside.
         """
-        given_parameters = dict(parameters or {})
+        given_parameters: dict[str, Any] = dict(parameters or {})
         names = self.estimator._get_param_names()
         unknown = sorted(set(given_parameters) - set(names))
         if unknown:
@@ -136,7 +136,7 @@ class Method:
             from unseen.fast import FastTraining
 
             model = FastTraining(model)
-        given: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
+        given: dict[str, object] = {} if candidates is None else {"candidates": candidates}
         if random_state is not None:
             seeds = [key for key in model.get_params() if key.rpartition("__")[2] == "random_state"]
             given |= dict.fromkeys(seeds, random_state)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray
+    from pyarrow.parquet import RowGroupMetaData
 
 FREE_DECODED_BYTES = 2**30
 """What any file may expand to; more only if it is long enough to hold that."""
@@ -16,7 +20,7 @@ PYTHON_TEXT_BYTES = 57
 """What Python takes for a text, beside its letters."""
 
 
-def decoded_bytes(row_group: Any) -> int:
+def decoded_bytes(row_group: RowGroupMetaData) -> int:
     """Return how many bytes a row group of Parquet says that its values take in memory."""
     columns = [row_group.column(i) for i in range(row_group.num_columns)]
     return int(max(8 * sum(c.num_values for c in columns), row_group.total_byte_size))
@@ -35,7 +39,9 @@ def check_decoded(
         )
 
 
-def check_texts(path: str | os.PathLike[str], column: Any, max_bytes: int = DEFAULT_MAX_BYTES) -> int:
+def check_texts(
+    path: str | os.PathLike[str], column: ChunkedArray, max_bytes: int = DEFAULT_MAX_BYTES
+) -> int:
     """Return how many bytes the texts of an Arrow column will take, or refuse them."""
     compute = need("pyarrow.compute", path)
     total = 0

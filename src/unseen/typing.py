@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +19,10 @@ Label: TypeAlias = Hashable
 """The name of a class: a string or an integer, also of NumPy."""
 CandidateClasses: TypeAlias = str | Sequence[Label] | Array | None
 """Among which classes to answer: "unseen", "seen", "all", or a list of classes."""
+ClassShares: TypeAlias = Mapping[str, float] | Mapping[int, float]
+"""The share of each class."""
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of JSON, as :mod:`json` reads and writes it: only what reads it knows its members."""
 RandomState: TypeAlias = int | np.random.RandomState | None
 """What scikit-learn's ``check_random_state`` takes."""
 
@@ -35,3 +39,30 @@ class RowValues(Protocol):
         """As of an array."""
 
     def __len__(self) -> int: ...
+
+
+class Classifier(Protocol):
+    """A fitted classifier: one of this library, or a pipeline that ends in one."""
+
+    @property
+    def classes_(self) -> Array:
+        """Among which it answers."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many numbers a row has."""
+
+    def predict(self, X: object) -> Any:
+        """Return the class of each row."""
+
+    def predict_proba(self, X: object) -> Any:
+        """Return probabilities, columns as in ``classes_``."""
+
+    def decision_function(self, X: object) -> Any:
+        """Return scores, columns as in ``classes_``."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+    def set_params(self, **params: object) -> object:
+        """Change parameters."""

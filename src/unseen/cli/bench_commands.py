@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,6 +17,13 @@ from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from unseen.exceptions import DataError
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from unseen.experiments.plan import Plan
+    from unseen.experiments.result_store import Row
+    from unseen.experiments.run import Progress
+    from unseen.experiments.specification import Specification
 
 STORE = "results.sqlite"
 RERUN_COMMAND = "unseen bench --cell"
@@ -120,7 +127,7 @@ def _list_methods(as_json: bool) -> None:
         typer.echo(" ".join((f"{method.name:<28}{kind:<14}", source, package)).rstrip())
 
 
-def _summary(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> dict[str, Any]:
+def _summary(plan: Plan, progress: Progress, rows: list[Row], written: list[Path]) -> JsonObject:
     return {
         "command": "unseen bench",
         "specification": plan.specification.to_dict(),
@@ -133,7 +140,7 @@ def _summary(plan: Any, progress: Any, rows: list[Any], written: list[Path]) -> 
     }
 
 
-def _specification(path: Path | None, paper: bool, budget: str) -> Any:
+def _specification(path: Path | None, paper: bool, budget: str) -> Specification:
     from unseen.experiments import paper_specification, read
 
     if (path is None) == (not paper):
@@ -187,9 +194,9 @@ class _ProgressBar:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def __call__(self, progress: Any) -> None:
+    def __call__(self, progress: Progress) -> None:
         """Show how far it is."""
-        last = progress.last.dataset
+        last = "" if progress.last is None else progress.last.dataset
         value, method = progress.best.get(last, (math.nan, ""))
         best = f"best on {last}: {method} {100 * value:.1f}%" if method else last
         left = progress.seconds_left
@@ -201,14 +208,14 @@ class _ProgressBar:
         )
 
 
-def _plain(row: Any) -> dict[str, Any]:
+def _plain(row: Row) -> JsonObject:
     names = ("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed")
     fields = {name: getattr(row, name) for name in names}
     numbers = {"accuracy": row.accuracy, "seconds": row.seconds, "peak_mb": row.peak_mb}
     return fields | {k: None if math.isnan(v) else v for k, v in numbers.items()}
 
 
-def _print(summary: dict[str, Any], rows: list[Any], written: list[Path]) -> None:
+def _print(summary: JsonObject, rows: list[Row], written: list[Path]) -> None:
     from unseen.experiments.results import Results, measured
 
     results = Results(rows)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -27,6 +27,7 @@ from unseen.datasets.simulator import SHAPES
 from unseen.datasets.simulator import simulate as run_simulate
 from unseen.datasets.splits import PARTS
 from unseen.exceptions import DataError
+from unseen.typing import JsonObject
 
 app = typer.Typer(
     help="Fetch, look at, check, convert and simulate data sets.",
@@ -72,9 +73,9 @@ def _options(
     unseen: Path | None,
     semantics: str | None,
     more: list[str] | None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Gather what was given for the loader."""
-    given: dict[str, Any] = {
+    given: JsonObject = {
         "layout": layout,
         "features": features,
         "split": split,
@@ -85,7 +86,7 @@ def _options(
         name, sign, value = text.partition("=")
         if not sign:
             raise DataError(f"--option {text}: expected NAME=VALUE.")
-        known: Any = {"true": True, "false": False}.get(value.lower(), value)
+        known = {"true": True, "false": False}.get(value.lower(), value)
         given[name] = int(value) if value.isdecimal() else known
     return {name: value for name, value in given.items() if value is not None}
 
@@ -169,7 +170,7 @@ def info(
     Console().print(table)
 
 
-def _facts(dataset: ZeroShotDataset) -> dict[str, Any]:
+def _facts(dataset: ZeroShotDataset) -> JsonObject:
     return {
         "name": dataset.name,
         "features": dataset.features,

@@ -21,6 +21,7 @@ import unseen
 from unseen.cli.output import print_json, print_notes
 from unseen.files import atomic_file
 from unseen.methods import DEFAULT, Method, fast_form, find
+from unseen.typing import Classifier, JsonObject
 from unseen.version import install_command
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def measure(method: Method, data: ZeroShotDataset, seed: int = 0) -> tuple[Any, 
     return model, Result(method.name, method.transductive, zero_shot, *generalised, seconds)
 
 
-def _draw(path: Path, name: str, model: Any, data: ZeroShotDataset) -> None:
+def _draw(path: Path, name: str, model: Classifier, data: ZeroShotDataset) -> None:
     """Draw the most confident digits of each class, right and wrong."""
     from sklearn.datasets import load_digits
 
@@ -197,7 +198,7 @@ def _explanation(data: ZeroShotDataset) -> str:
     )
 
 
-def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> dict[str, Any]:
+def _report(data: ZeroShotDataset, results: list[Result], seed: int) -> JsonObject:
     return {
         "command": "unseen demo",
         "version": unseen.__version__,

@@ -88,7 +88,7 @@ def fit_rows(
         y = _opened(labels, column=column if _is_parquet(labels) else None)
         names = [_like(y.dtype, str(name), classes) for name in table.classes.tolist()]
         semantics = dict(zip(names, table.vectors, strict=True))
-        wanted: Any = candidates or None
+        wanted: object = candidates or None
         if candidates not in ("", "unseen", "seen", "all"):
             wanted = [_like(y.dtype, n.strip(), classes) for n in candidates.split(",")]
         model = find(method).build(semantics, candidates=wanted, random_state=seed)
@@ -123,7 +123,7 @@ def predict_rows(
 
     fitted = load(model)
     if candidates:
-        wanted: Any = candidates
+        wanted: object = candidates
         if candidates not in ("unseen", "seen", "all"):
             dtype = fitted.seen_classes_.dtype
             wanted = [_like(dtype, n.strip(), model) for n in candidates.split(",")]

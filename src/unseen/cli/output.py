@@ -6,12 +6,20 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from unseen.features.extraction import Broken
+    from unseen.features.separation import Separation
+    from unseen.labelling.fitting import Fitted
+    from unseen.labelling.labels import Labels
 
 MANY_CANDIDATES = 12
 """Candidates above which a table leaves out those that got no picture."""
@@ -74,12 +82,12 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=ascii_only))
 
 
-def skipped_of(broken: list[Any]) -> list[dict[str, str]]:
+def skipped_of(broken: list[Broken]) -> list[dict[str, str]]:
     """Return the skipped pictures as plain data."""
     return [{"image": str(b.path), "reason": b.reason} for b in broken]
 
 
-def print_skipped(broken: list[Any], kind: str = "photographs") -> None:
+def print_skipped(broken: list[Broken], kind: str = "photographs") -> None:
     """Name and count the files or texts that were not read, on the error stream."""
     if not broken:
         return
@@ -100,7 +108,7 @@ def print_notes(notes: list[str]) -> None:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note:[/] {escape(note)}")
 
 
-def print_separation(separation: Any) -> None:
+def print_separation(separation: Separation) -> None:
     """Say how well the descriptions tell the classes apart, before anything is trained."""
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"descriptions of {separation.classes} classes: {escape(separation.verdict)}")
@@ -109,7 +117,7 @@ def print_separation(separation: Any) -> None:
         console.print(f"[dim]most alike, where 1 is the usual distance: {escape(pairs)}[/]")
 
 
-def separation_json(separation: Any) -> dict[str, Any]:
+def separation_json(separation: Separation) -> JsonObject:
     """Return the same as plain data."""
     return {
         "verdict": separation.verdict,
@@ -123,7 +131,7 @@ def separation_json(separation: Any) -> dict[str, Any]:
     }
 
 
-def labels_table(labels: Any) -> Table:
+def labels_table(labels: Labels) -> Table:
     """Return the table of classes: how many photographs or texts each got, and how sure."""
     trial = labels.accuracy is not None
     table = Table(header_style="bold")
@@ -143,7 +151,7 @@ def labels_table(labels: Any) -> Table:
     return table
 
 
-def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> None:
+def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None) -> None:
     """Print the table of classes, in a trial the accuracy, and what was written."""
     console = Console(highlight=False, soft_wrap=True)
     print_skipped(fitted.task.data.broken, labels.kind)
@@ -163,9 +171,9 @@ def print_labels(labels: Any, fitted: Any, out: Path, report: Path | None) -> No
     console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
 
 
-def labels_json(labels: Any) -> dict[str, Any]:
+def labels_json(labels: Labels) -> JsonObject:
     """Return the labels as plain data."""
-    content: dict[str, Any] = {
+    content: JsonObject = {
         labels.kind: len(labels.answers),
         "unsure": len(labels.unsure),
         "candidates": labels.candidates,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
@@ -191,7 +192,7 @@ def fit_photographs(
         return labelling.fit(labelling.Task(data, method, seed), show.round)
 
 
-def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> dict[str, Any]:
+def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit, as plain data."""
     data = fitted.task.data
     return {

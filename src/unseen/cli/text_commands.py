@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -14,6 +14,7 @@ from unseen.cli.progress import extracting
 from unseen.cli.result_files import set_aside
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT_FOR_TEXTS
+from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, TextPreparation
@@ -160,9 +161,7 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
         return preparation, labelling.fit(labelling.Task(data, method, given.seed), show.round)
 
 
-def text_fit_json(
-    command: str, out: Path, preparation: TextPreparation, fitted: Fitted
-) -> dict[str, Any]:
+def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:
     """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
     data = fitted.task.data
     return {

@@ -14,6 +14,7 @@ from unseen.datasets.audit_statistics import measure
 from unseen.datasets.conversion import load_dataset
 from unseen.datasets.record import ZeroShotDataset
 from unseen.datasets.splits import PARTS
+from unseen.typing import JsonObject
 
 PathLike = str | os.PathLike[str]
 
@@ -55,7 +56,7 @@ class AuditReport:
         """The findings that make a result wrong."""
         return tuple(f for f in self.findings if f.severity == "error")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return {**vars(self), "findings": [vars(f) for f in self.findings]}
 

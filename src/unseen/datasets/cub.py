@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -97,6 +96,6 @@ def _held_out(index: dict[str, Index], path: Path, rows: int) -> dict[str, Index
     flags = read_numbered(path)
     if len(flags) != rows or not set(flags) <= {"0", "1"}:
         raise DataError(f"{path}: must mark each of {rows} images 1 (train) or 0 (test).")
-    train: Any = np.array(flags) == "1"
+    train = np.array(flags) == "1"
     seen = index["train"]
     return {**index, "train": seen[train[seen]], "test_seen": seen[~train[seen]]}

@@ -187,7 +187,7 @@ def _attribute(dataset: Dataset, name: str) -> Any:
     return dataset.attrs[name] if dtype.kind in "Siu" and dtype.itemsize <= 64 else None
 
 
-def _reference(h5py: ModuleType, file: File, path: object, place: str, ref: Any) -> str:
+def _reference(h5py: ModuleType, file: File, path: object, place: str, ref: object) -> str:
     target = file[ref]  # an object reference cannot leave its file
     if not isinstance(target, Dataset):
         raise DataError(f"{path}: {place} refers to something that is not a text.")

@@ -198,7 +198,7 @@ def _variable(
         return header.name, None
     check_size(header.name, "the variable", inner, limit)
     if header.kind in _CLASS:
-        value: Any = _numbers(source, header, order, inner - header.consumed)
+        value: object = _numbers(source, header, order, inner - header.consumed)
     else:
         rest = _take(source, inner - header.consumed)
         value = text_or_cell(rest, header.kind, header.shape, header.name, order)

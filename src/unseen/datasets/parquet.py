@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, need, reading
 from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray
+    from pyarrow.parquet import FileMetaData, ParquetFile
 
 PathLike = str | os.PathLike[str]
 
@@ -60,11 +64,11 @@ def open_parquet(
         return parquet.ParquetFile(path, memory_map=False, read_dictionary=coded) if coded else file
 
 
-def _column(file: Any, name: str) -> Any:
+def _column(file: ParquetFile, name: str) -> ChunkedArray:
     return file.read([name], use_threads=False).column(0)
 
 
-def _check_parquet(path: PathLike, metadata: Any, max_bytes: int) -> None:
+def _check_parquet(path: PathLike, metadata: FileMetaData, max_bytes: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     claimed = sum(decoded_bytes(group) for group in groups)
     claimed = max(claimed, 8 * metadata.num_rows * metadata.num_columns)
@@ -73,7 +77,7 @@ def _check_parquet(path: PathLike, metadata: Any, max_bytes: int) -> None:
         raise DataError(f"{path}: its row groups do not add up to {metadata.num_rows} rows.")
 
 
-def _number_type(path: PathLike, file: Any, name: str) -> str:
+def _number_type(path: PathLike, file: ParquetFile, name: str) -> str:
     kind = str(file.schema_arrow.field(name).type)
     known = {"float": "f4", "double": "f8", "halffloat": "f2"}
     if kind in known:

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from unseen.exceptions import DataError
@@ -54,7 +54,7 @@ class ResumingDownloader:
         self._part, self._max_bytes, self._progress = part, max_bytes, progress
         self._tag = part.with_name(part.name + ".etag")
 
-    def __call__(self, url: str, output_file: str, pooch_object: Any, **_: Any) -> None:
+    def __call__(self, url: str, output_file: str, pooch_object: object, **_: object) -> None:
         """Fetch ``url`` into ``output_file``."""
         import requests
 

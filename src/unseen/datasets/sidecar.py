@@ -7,14 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unseen.datasets.record import ZeroShotDataset
 from unseen.exceptions import DataError
 from unseen.files import check_size, reading
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 PathLike = str | os.PathLike[str]
 
@@ -39,10 +38,10 @@ class Sidecar:
     order: tuple[int, ...] | None = None
 
 
-def describe(dataset: ZeroShotDataset, **more: Any) -> Sidecar:
+def describe(dataset: ZeroShotDataset, **more: object) -> Sidecar:
     """Return the sidecar of a data set."""
     table = dataset.semantics
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "name": dataset.name,
         "features": dataset.features,
         "provenance": dataset.provenance,
@@ -97,7 +96,7 @@ def from_json(text: str, path: PathLike) -> Sidecar:
     for key, value in held.items():
         if key not in known or not _fits(key, value):
             raise DataError(f"{path}: the entry {key!r} is not as convert writes it.")
-    lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in held.items()}
+    lists: JsonObject = {k: tuple(v) if isinstance(v, list) else v for k, v in held.items()}
     return Sidecar(**lists)
 
 

@@ -6,7 +6,6 @@ import csv
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +62,9 @@ def read_numbered(path: PathLike) -> list[str]:
     return names
 
 
-def unseen_class_split(y: Array, unseen: Collection[Any], source: object) -> dict[str, Index]:
+def unseen_class_split(
+    y: Array, unseen: Collection[str] | Collection[int], source: object
+) -> dict[str, Index]:
     """Split rows by class: all rows of ``unseen`` classes are for test, all others for training."""
     there = set(np.unique(y).tolist())
     absent = sorted(str(c) for c in unseen if c not in there)
@@ -72,7 +73,7 @@ def unseen_class_split(y: Array, unseen: Collection[Any], source: object) -> dic
             f"{source}: {len(absent)} unseen class(es) have no row: {', '.join(absent[:5])}. "
             "Check the spelling, or leave them out."
         )
-    is_unseen = np.isin(y, list(unseen))
+    is_unseen = np.isin(y, np.array(list(unseen)))
     if is_unseen.all() or not is_unseen.any():
         raise DataError(f"{source}: a split needs rows of seen and of unseen classes.")
     return {

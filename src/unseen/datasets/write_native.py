@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -126,7 +126,7 @@ def _features_and_rows(dataset: ZeroShotDataset, folder: Path, names: list[str])
         write_lines(folder / file, [spelt[c] for c in classes.tolist()])
 
 
-def _numbered(path: Path, entries: Any, form: str = "{0} {1}") -> None:
+def _numbered(path: Path, entries: Iterable[object], form: str = "{0} {1}") -> None:
     write_lines(path, [form.format(i, entry) for i, entry in enumerate(entries, 1)])
 
 

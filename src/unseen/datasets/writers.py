@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +74,7 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
         raise DataError("MATLAB has no 16-bit floating point. Convert X to float32 first.")
     if X.dtype.itemsize * len(X) * X.shape[1] > _MAT5_LIMIT:
         raise DataError("MATLAB v5 holds at most 2 GiB a variable. Convert to 'npz' instead.")
-    held: dict[str, Any] = {
+    held: dict[str, object] = {
         "features": np.asarray(X).T,
         "labels": labels_from_one(dataset)[:, None],
     }
@@ -86,7 +85,7 @@ def write_xlsa17(dataset: ZeroShotDataset, folder: Path) -> list[str]:
         slug += "_features"
     _save_mat(folder / f"{slug}.mat", held)
     names = plain_names(table.classes.tolist(), "class")
-    splits: dict[str, Any] = {"allclasses_names": cell(names), "att": table.vectors.T}
+    splits: dict[str, object] = {"allclasses_names": cell(names), "att": table.vectors.T}
     for part, name in LOCATIONS.items():
         splits[name] = (getattr(dataset, part) + 1).astype(np.int32)[:, None]
     _save_mat(folder / SPLITS, splits)

@@ -170,7 +170,7 @@ def _semantics(
 
 
 def _split(
-    splits: Mapping[str, Any],
+    splits: Mapping[str, object],
     path: Path,
     y: Array,
     classes: Array,

@@ -26,7 +26,7 @@ from unseen.experiments.risk_bound import capacity_term, joint_error
 from unseen.experiments.start_accuracy import start_accuracy
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, answer_pool, pool_batches
 from unseen.rows.labelled import Rows
-from unseen.typing import Array
+from unseen.typing import Array, Classifier, JsonObject
 
 
 class NotApplicable(DataError):
@@ -42,8 +42,8 @@ class Outcome:
     seconds: float = float("nan")
     predict_seconds: float = float("nan")
     peak_mb: float = float("nan")
-    metrics: dict[str, Any] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
+    metrics: JsonObject = field(default_factory=dict)
+    history: list[JsonObject] = field(default_factory=list)
     error: str = ""
 
 
@@ -185,12 +185,12 @@ def _refuse_other_spaces(cell: Cell, data: ZeroShotDataset) -> None:
 
 
 def _metrics(
-    cell: Cell, data: ZeroShotDataset, model: Any, rows: Array, scores: Array
-) -> dict[str, Any]:
+    cell: Cell, data: ZeroShotDataset, model: Classifier, rows: Array, scores: Array
+) -> JsonObject:
     true, classes = data.y[rows], np.asarray(model.classes_)
     predicted = classes[scores.argmax(axis=1)]
     by_class = metrics.accuracy_by_class(true, predicted)
-    measured: dict[str, Any] = {
+    measured: JsonObject = {
         "per_image": metrics.per_image_accuracy(true, predicted),
         "by_class": {str(c): v for c, v in by_class.items()},
     }
@@ -229,7 +229,7 @@ def _seen_error(cell: Cell, data: ZeroShotDataset, model: Any) -> dict[str, floa
     return {"seen_error_rows": of_rows, "seen_error_patterns": of_patterns}
 
 
-def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[dict[str, Any]]:
+def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[JsonObject]:
     """Return the rounds, with the share of rows first trusted in each whose final label is right."""
     rounds = getattr(model, "history_", None)
     if not rounds:
@@ -239,7 +239,7 @@ def _history(data: ZeroShotDataset, model: Any, y: Array, rows: Array) -> list[d
     right = model.transduction_[pool] == data.y[rows]
     lines = []
     for item in rounds:
-        line: dict[str, Any] = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
+        line: JsonObject = {k: v for k, v in asdict(item).items() if isinstance(v, (int, float))}
         new = first == item.round
         line["newly_trusted"] = int(new.sum())
         line["purity"] = float(right[new].mean()) if new.any() else None

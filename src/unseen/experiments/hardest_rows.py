@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unseen.datasets import ZeroShotDataset
 from unseen.image_files import open_image, read_picture_file
 from unseen.reporting.thumbnails import data_address, png_bytes
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 HARDEST_ROWS = 8
 THUMBNAIL_PIXELS = 96
@@ -19,7 +18,7 @@ THUMBNAIL_PIXELS = 96
 
 def hardest_rows(
     name: str, data: ZeroShotDataset, rows: Array, probabilities: Array, classes: Array
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return the wrong rows of largest confidence, each with true and predicted class."""
     codes = probabilities.argmax(axis=1)
     confidence = probabilities.max(axis=1)

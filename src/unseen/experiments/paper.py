@@ -6,7 +6,8 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+
+from unseen.typing import JsonObject
 
 COLUMNS = ("AwA", "CUB", "aPY")
 
@@ -35,7 +36,7 @@ class PublishedTime:
 
 
 @cache
-def _source() -> dict[str, Any]:
+def _source() -> JsonObject:
     file = resources.files(__package__) / "paper.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 

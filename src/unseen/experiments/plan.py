@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import unseen
 from unseen.experiments import registry
@@ -24,6 +23,7 @@ from unseen.experiments.specification import (
 )
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.methods import catalogue
+from unseen.typing import JsonObject
 
 
 @cache
@@ -81,7 +81,7 @@ class Cell:
         extras += [f"{name}={value}" for name, value in self.parameters]
         return " · ".join([self.dataset, self.method, f"trial {self.trial}", *extras])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return asdict(self)
 
@@ -147,7 +147,7 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
             cells.append(Cell(dataset, name, data_hash=data_hash))
             continue
         transductive = registry.method(name).transductive
-        form: dict[str, Any] = {"preset": experiment.preset, "parameters": experiment.parameters}
+        form: JsonObject = {"preset": experiment.preset, "parameters": experiment.parameters}
         for trial in range(experiment.trials):
             cells += [Cell(dataset, name, trial, p, data_hash=data_hash, **form) for p in pools]
             for setting in settings:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from unseen.experiments.printed import printed
 from unseen.experiments.specification import derive_seed
 from unseen.files import cache_folder
 from unseen.transductive import BalancedSelection
+from unseen.typing import Classifier, ClassShares
 
 AUDIT, DISTANCE = "audit", "A-distance"
 MEASUREMENTS = (AUDIT, DISTANCE)
@@ -33,6 +34,8 @@ ONE_HOT_METHODS = ("ESZSL", "ASTE", "TASTE")
 _SIMULATED = re.compile(r"simulated-(?P<like>\w+)(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?")
 NEARBY = Path("..") / "shared" / "data"
 """A data folder beside the project, relative to where the command is run."""
+STANDARD_CLASSES = "testclasses.txt"
+"""In a data set's folder, the unseen classes of its standard split where it is not known here (CUB)."""
 HELD_OUT = 0.2
 """The share of seen rows of a simulated set that is held out for the generalised setting."""
 
@@ -84,7 +87,7 @@ def configured(
     return model.set_params(**{weight: C})
 
 
-def with_prior(model: Any, prior: str, shares: Mapping[object, float]) -> Any:
+def with_prior(model: Classifier, prior: str, shares: ClassShares) -> Any:
     """Set what a transductive method assumes of the pool's class shares.
 
     Parameters
@@ -131,7 +134,8 @@ def find_real(extra: Path | None = None) -> dict[str, Path]:
             place = splits.parent
             if any(not p.name.lower().endswith("att_splits.mat") for p in place.glob("*.mat")):
                 folders.setdefault(place.name, place)
-                if place.name.upper().startswith(("AWA", "APY")):  # their standard split is known
+                known = place.name.upper().startswith(("AWA", "APY"))  # their standard split is known
+                if known or (place / STANDARD_CLASSES).is_file():
                     folders.setdefault(f"{place.name}:SS", place)
     return folders
 
@@ -179,7 +183,12 @@ def load(name: str, extra: Path | None = None) -> ZeroShotDataset:
     path = _path(name, extra)
     if path is None:
         raise DataError(f"There is no data set {name!r}.")
-    return load_dataset(path, **({"split": "SS"} if name.endswith(":SS") else {}))
+    if not name.endswith(":SS"):
+        return load_dataset(path)
+    options: dict[str, Any] = {"split": "SS"}
+    if (path / STANDARD_CLASSES).is_file():
+        options["class_lists"] = path
+    return load_dataset(path, **options)
 
 
 def fingerprint(name: str, extra: Path | None = None) -> str:

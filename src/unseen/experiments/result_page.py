@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from unseen.experiments import registry
 from unseen.experiments.result_figures import all_figures
@@ -17,6 +16,7 @@ from unseen.reporting.html_page import html_page, section, warning_box, write_te
 from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
 from unseen.reporting.thumbnails import thumbnail_grid
 from unseen.reporting.value_table import Table, Value, table_html
+from unseen.typing import JsonObject
 from unseen.version import __version__
 
 
@@ -139,7 +139,7 @@ def _hardest(results: Results) -> str:
     return "\n".join(parts) or "<p>No wrong answer was stored.</p>"
 
 
-def _wrong_rows(hardest: list[dict[str, Any]]) -> str:
+def _wrong_rows(hardest: list[JsonObject]) -> str:
     """Return wrong answers, most confident first: pictures, then rows without a picture as a list."""
     pictures, lines = [], []
     for item in hardest:

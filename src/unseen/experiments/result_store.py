@@ -24,6 +24,7 @@ from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
 from unseen.experiments.specification import Parameter, frozen_parameters
 from unseen.sqlite_file import SqliteFile
+from unseen.typing import JsonObject
 
 _COLUMNS = (
     *("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed"),
@@ -55,13 +56,13 @@ class Row:
     seed: int
     data_hash: str
     features: str
-    specification: dict[str, Any]
+    specification: JsonObject
     versions: dict[str, str]
     seconds: float
     predict_seconds: float
     peak_mb: float
-    metrics: dict[str, Any] = field(repr=False)
-    history: list[dict[str, Any]] = field(repr=False)
+    metrics: JsonObject = field(repr=False)
+    history: list[JsonObject] = field(repr=False)
     error: str
     finished: str
 

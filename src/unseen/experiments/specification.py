@@ -17,6 +17,7 @@ from typing import Any
 from unseen.exceptions import DataError
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.files import check_regular
+from unseen.typing import JsonObject
 
 LABELLED_SETTINGS = ("zsl", "gzsl")
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
@@ -106,7 +107,7 @@ class Specification:
         for experiment in self.experiments:
             named = tuple(m for m in experiment.methods if not methods or m in methods)
             if named:
-                changes: dict[str, Any] = {"methods": named}
+                changes: JsonObject = {"methods": named}
                 if datasets:
                     changes["datasets"] = tuple(datasets)
                 if trials is not None:
@@ -119,7 +120,7 @@ class Specification:
             )
         return Specification(self.name, tuple(narrowed))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return asdict(self)
 
@@ -203,7 +204,7 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
     missing = [key for key in ("datasets", "methods") if key not in entry]
     if missing:
         raise DataError(f"{where}: {missing[0]!r} is missing.")
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    values: JsonObject = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     table = entry.get("parameters", {})
     values["parameters"] = frozen_parameters(table.items() if isinstance(table, Mapping) else ())
     values["name"] = str(values.get("name", f"experiment {number}"))
@@ -229,7 +230,7 @@ def _frozen(value: Any) -> Parameter:
     return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
-def _check_parameters(where: str, table: Any) -> None:
+def _check_parameters(where: str, table: object) -> None:
     if not isinstance(table, Mapping):
         raise DataError(f"{where}: 'parameters' must be a table of names and values. Got {table!r}.")
     for name, value in table.items():

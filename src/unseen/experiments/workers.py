@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
@@ -15,10 +15,14 @@ from unseen.experiments.execute import Outcome
 from unseen.experiments.plan import Cell
 from unseen.experiments.run import Loader, attempt
 
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnContext
+    from multiprocessing.process import BaseProcess
+
 
 @dataclass
 class _Worker:
-    process: Any
+    process: BaseProcess
     pipe: Connection
     cell: Cell | None = None
 
@@ -52,7 +56,7 @@ def in_processes(
             worker.process.join(timeout=10)
 
 
-def _start(context: Any, folder: Path | None, threads: int) -> _Worker:
+def _start(context: SpawnContext, folder: Path | None, threads: int) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, folder, threads), daemon=True)
     process.start()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.exceptions import DataError
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 DEFAULT = "efficientnet-lite0"
 
@@ -28,7 +31,7 @@ class Backbone(Protocol):
     side: int
     """Pixels that ``prepare`` needs each way; a large JPEG is decoded no finer than it must be."""
 
-    def prepare(self, picture: object) -> Array:
+    def prepare(self, picture: Image) -> Array:
         """Return one decoded picture (Pillow, RGB) as an array; called in decoding threads."""
 
     def __call__(self, batch: Array) -> npt.NDArray[np.float32]:

@@ -39,7 +39,7 @@ def _hub_access() -> Iterator[None]:
 
     It makes requests of its own, about the calling program, even if only local files are asked for.
     """
-    constants = need("huggingface_hub.constants", "hf", "hf")
+    constants: Any = need("huggingface_hub.constants", "hf", "hf")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = before or not downloads_allowed()
     try:

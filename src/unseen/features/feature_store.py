@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +85,7 @@ class FeatureStore(SqliteFile):
         if identity not in self._numbers:
             run = self._database.execute
             run("insert or ignore into backbones (identity) values (?)", (identity,))
-            row: Any = run("select number from backbones where identity = ?", (identity,)).fetchone()
+            row = run("select number from backbones where identity = ?", (identity,)).fetchone()
             self._numbers[identity] = int(row[0])
         return self._numbers[identity]
 

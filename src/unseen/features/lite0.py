@@ -9,7 +9,6 @@ filter smooths when it shrinks; TensorFlow's did not.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
@@ -30,7 +29,7 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     with reading(weights, "weights of efficientnet-lite0"):
         network.load_state_dict(state)
 
-    def forward(tensor: object) -> Any:
+    def forward(tensor: object) -> object:
         return network.extract_features(tensor).mean((2, 3))
 
     return TorchBackbone(NAME, network, forward, VIEW)

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from unseen.exceptions import DataError
 from unseen.features.bert_numpy import Bert
 from unseen.files import need, reading
+from unseen.typing import JsonObject
 from unseen.version import install_command
 
 Array = npt.NDArray[np.float32]
@@ -56,7 +56,7 @@ class MiniLM:
             weights: dict[str, Array] = load(folder / "model.safetensors")
             digest = hashlib.blake2b((folder / "model.safetensors").read_bytes(), digest_size=16)
         with reading(folder / "config.json"):
-            config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            config: JsonObject = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             layers, heads = int(config["num_hidden_layers"]), int(config["num_attention_heads"])
             self.width = int(config["hidden_size"])
             self._network = Bert(weights, layers, heads, float(config["layer_norm_eps"]))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,10 @@ import numpy.typing as npt
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
 from unseen.files import need, reading
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SCALE_SETTING = "scale"
 """The name in ``PATH.json`` of τ, by which cosines of a model of pictures and texts are multiplied."""
@@ -56,7 +59,7 @@ class OnnxBackbone:
         self.identity = f"onnx | {self.view.text} | {digest}{suffix}"
         self.width = int(self(np.zeros((1, self.side, self.side, 3), np.uint8)).shape[1])
 
-    def prepare(self, picture: object) -> Array:
+    def prepare(self, picture: Image) -> Array:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 
@@ -113,7 +116,7 @@ def choose_output(session: Any, names: Sequence[str]) -> tuple[Any, str]:
     return chosen, "" if chosen is outputs[0] else f" | {chosen.name}"
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> JsonObject:
     """Return what ``PATH.json`` says of an ONNX file; {} if there is none."""
     beside = path.with_name(path.name + ".json")
     if not beside.is_file():

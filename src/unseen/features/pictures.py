@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.files import need
 from unseen.image_files import open_image
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from PIL.Image import Image
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -43,7 +48,7 @@ class View:
     std: tuple[float, ...] = IMAGENET_STD
     stretch: bool = False
 
-    def __call__(self, picture: Any) -> Pixels:
+    def __call__(self, picture: Image) -> Pixels:
         """Return the square as an array of shape (side, side, 3)."""
         sides = picture.size if self.stretch else (min(picture.size),) * 2
         width, height = (self.crop * side for side in sides)
@@ -60,7 +65,7 @@ class View:
         return f"{self.side}px crop {self.crop:.6g} {self.resample} {scale}{shape}"
 
 
-def open_picture(data: bytes, side: int) -> Any:
+def open_picture(data: bytes, side: int) -> Image:
     """Return the picture in RGB, upright; a large JPEG is decoded at a fraction of its size.
 
     What is broken raises whatever Pillow raises; a picture of absurd size raises as well.
@@ -80,18 +85,19 @@ def open_picture(data: bytes, side: int) -> Any:
             picture = _on_white(image, picture)
         if picture.mode.startswith(("I", "F")):
             picture = _eight_bits(image, picture)
-        return turned.exif_transpose(picture.convert("RGB"))
+        upright: Image = turned.exif_transpose(picture.convert("RGB"))
+        return upright
 
 
-def _on_white(image: Any, picture: Any) -> Any:
+def _on_white(image: ModuleType, picture: Image) -> Image:
     """Lay a picture with transparent parts on white: under them anything may be stored."""
     upright = picture.convert("RGBA")
-    white = image.new("RGBA", upright.size, "white")
+    white: Image = image.new("RGBA", upright.size, "white")
     white.alpha_composite(upright)
     return white
 
 
-def _eight_bits(image: Any, picture: Any) -> Any:
+def _eight_bits(image: ModuleType, picture: Image) -> Image:
     """Return a grey picture of 16 or 32 bits with the brightness that a viewer shows.
 
     Pillow's own conversion cuts at 255, which makes nearly every pixel white. Whole numbers are of 16
@@ -99,6 +105,6 @@ def _eight_bits(image: Any, picture: Any) -> Any:
     """
     values = np.nan_to_num(np.asarray(picture, dtype=np.float64))
     top = 1.0 if picture.mode.startswith("F") and values.max(initial=0.0) <= 1 else 65535.0
-    grey = image.fromarray(np.clip(np.rint(values * (255 / top)), 0, 255).astype(np.uint8))
+    grey: Image = image.fromarray(np.clip(np.rint(values * (255 / top)), 0, 255).astype(np.uint8))
     grey.info.update({key: value for key, value in picture.info.items() if key == "exif"})
     return grey

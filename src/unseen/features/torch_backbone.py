@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from unseen.features.pictures import View
 from unseen.files import need, reading
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class TorchBackbone:
@@ -40,7 +43,7 @@ class TorchBackbone:
         self.identity = f"{name} | {view.text} | {weights_checksum(module)}"
         self.width = int(self(np.zeros((1, view.side, view.side, 3), np.uint8)).shape[1])
 
-    def prepare(self, picture: object) -> Array:
+    def prepare(self, picture: Image) -> Array:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
-from unseen.solvers.lbfgs import minimise
+from unseen.solvers.lbfgs import Objective, minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
@@ -196,7 +196,7 @@ def _start(sums: Sums, targets: Array, ridge: float, hidden: int) -> list[Array]
     return [first, np.zeros(h), second, bank.intercept + mean @ bank.coef]
 
 
-def _objective(rows: Rows, targets: Array, decay: float, separate: bool = False) -> Any:
+def _objective(rows: Rows, targets: Array, decay: float, separate: bool = False) -> Objective:
     X, codes, weights = rows
     share = None if weights is None else weights.astype(X.dtype)[:, None]
     wanted = targets.astype(X.dtype)[codes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +119,7 @@ class HAT(AttributeClassifier):
         self,
         semantics: object = None,
         candidates: CandidateClasses = "unseen",
-        hierarchy: Mapping[object, object] | None = None,
+        hierarchy: Mapping[str, str] | Mapping[int, int] | None = None,
         levels: int = 2,
         ridge: float | str = "auto",
         outside: float | str = 0.3,
@@ -245,7 +245,7 @@ def clustered_levels(vectors: Array, levels: int) -> Codes:
     return groups
 
 
-def given_levels(labels: Sequence[Label], parents: Mapping[object, object], levels: int) -> Codes:
+def given_levels(labels: Sequence[Label], parents: Mapping[Any, Label], levels: int) -> Codes:
     """Return the groups that ``parents`` (child → parent) makes of the classes, from the root down.
 
     A class that lies higher than a level stays in the group of the level above.

@@ -125,7 +125,7 @@ class IAP(TunedClassifier):
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
-        bank = bank.scaled(setting["sharpness"] / _deviation(sums, bank))
+        bank = bank.scaled(setting["sharpness"] / score_deviation(sums, bank))
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
         self.intercept_ = bank.intercept.astype(dtype)
 
@@ -141,7 +141,7 @@ class IAP(TunedClassifier):
         return len(self.threshold_)
 
 
-def _deviation(sums: Sums, bank: Bank) -> float:
+def score_deviation(sums: Sums, bank: Bank) -> float:
     """Return the deviation of the scores over rows and classes, from the sums alone."""
     total = sums.counts.sum()
     mean = sums.labels.sum(axis=1) / total

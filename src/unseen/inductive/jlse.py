@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -14,7 +14,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.simplex import simplex_codes
-from unseen.typing import Array, CandidateClasses
+from unseen.typing import Array, CandidateClasses, Codes
 
 Prepared: TypeAlias = tuple[Rows, Array, Array]
 """What all settings share."""
@@ -158,7 +158,7 @@ def _fitted_atoms(Z: Array, X: Array, start: Array, weights: Array | None) -> Ar
     return np.asarray(linalg.solve(G, right + rho * start, assume_a="pos"))
 
 
-def _similarity(Z: Array, codes: Any, classes: Array, weights: Array | None) -> Array:
+def _similarity(Z: Array, codes: Codes, classes: Array, weights: Array | None) -> Array:
     """Lower the squared hinge of matches over S."""
     rows = Z.astype(float)
     weighted = rows if weights is None else rows * weights[:, None]

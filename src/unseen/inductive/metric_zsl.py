@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from unseen.inductive.bilinear import in_own_span, semantic_coordinates
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
-from unseen.solvers.lbfgs import minimise
+from unseen.solvers.lbfgs import Objective, minimise
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
@@ -168,7 +168,7 @@ def _metric_start(bank: Bank, sums: Sums, A: Array) -> tuple[Array, Array]:
     return np.sqrt(scale) * np.eye(A.shape[1]), np.array(scale * (own + others) / 2)
 
 
-def _objective(rows: Rows, A: Array, consistency: float, decay: float) -> Any:
+def _objective(rows: Rows, A: Array, consistency: float, decay: float) -> Objective:
     X, codes, weights = rows
     signs = match_signs(codes, len(A), X.dtype)
     balance = np.where(signs > 0, 1.0, 1.0 / max(1, len(A) - 1)).astype(X.dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, CandidateClasses, Codes, RandomState
+from unseen.typing import Array, CandidateClasses, Codes, RandomState, RowValues
 
 
 class RankingClassifier(BilinearClassifier):
@@ -107,5 +106,6 @@ class RankingClassifier(BilinearClassifier):
     def _semantic_width(self) -> int:
         return int(self.compatibility_.shape[-1])
 
-    def _label_embedding(self, X: object) -> Any:
-        return ZeroShotClassifier._label_embedding(self, X)
+    def _label_embedding(self, X: object) -> RowValues:
+        probabilities: RowValues = ZeroShotClassifier._label_embedding(self, X)
+        return probabilities

@@ -17,7 +17,7 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
@@ -124,7 +124,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     if data.scale is not None and "scale" in model.get_params():
         model.set_params(scale=data.scale)
     X, y = _training_rows(task, method.transductive)
-    options: dict[str, Any] = {}
+    options: JsonObject = {}
     if method.transductive:
         known = dict(task.corrections) if model.takes_known and task.corrections else None
         options = {"observer": observer, "known": known}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
+from unseen.typing import Classifier, JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
 """Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
@@ -35,13 +35,13 @@ def save_model(path: Path, fitted: Fitted) -> None:
     save(fitted.model, path)
 
 
-def load_model(path: Path) -> tuple[Any, dict[str, Any]]:
+def load_model(path: Path) -> tuple[Classifier, JsonObject]:
     """Read a model file, and what it says of its features; {} if it was saved from Python."""
     model = load(path)
     return model, model_origin(model, path)
 
 
-def model_origin(model: object, path: Path) -> dict[str, Any]:
+def model_origin(model: object, path: Path) -> JsonObject:
     """Return what a model says of its features and class vectors; {} if it was saved from Python."""
     origin = getattr(model, ORIGIN, {})
     texts = ("backbone", "texts", "identity", "words", "prompt")
@@ -75,8 +75,8 @@ def check_backbone(path: Path, origin: dict[str, object], backbone: Backbone, co
 
 def predict(
     path: Path,
-    model: Any,
-    origin: dict[str, Any],
+    model: Classifier,
+    origin: JsonObject,
     folder: Path,
     backbone: Backbone,
     store: FeatureStore | None,
@@ -102,7 +102,7 @@ def predict(
     return labels, extraction
 
 
-def set_candidates(model: Any, asked: str) -> None:
+def set_candidates(model: Classifier, asked: str) -> None:
     """Let a model answer among other classes: "all", "seen", "unseen", a list or a text file."""
     if asked in ("all", "seen", "unseen"):
         model.set_params(candidates=asked)
@@ -133,7 +133,7 @@ def backbone_to_load(path: Path, origin: dict[str, object], named: str = "") -> 
 
 
 def model_backbone(
-    path: Path, origin: dict[str, Any], named: str = "", weights: Path | None = None
+    path: Path, origin: JsonObject, named: str = "", weights: Path | None = None
 ) -> Backbone:
     """Load the backbone that a user names, or the one of the model, if it is safe to load that.
 
@@ -146,7 +146,7 @@ def model_backbone(
     return backbone(name, weights)
 
 
-def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -> Recipe:
+def recipe_of(model: Classifier, origin: JsonObject, path: Path, words: str = "") -> Recipe:
     """Return how the model's class vectors were made.
 
     ``words`` is the encoder that the user names; needed where the model's is not built in.
@@ -175,7 +175,7 @@ def recipe_of(model: Any, origin: dict[str, Any], path: Path, words: str = "") -
     return Recipe(attributes=tuple(attributes))
 
 
-def add_classes(model: Any, recipe: Recipe, given: Given, path: Path) -> list[str]:
+def add_classes(model: Classifier, recipe: Recipe, given: Given, path: Path) -> list[str]:
     """Make a model know more classes, without training; return their names.
 
     The new classes join the candidates.

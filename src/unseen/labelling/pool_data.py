@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from unseen.labelling.classes import Recipe
 from unseen.labelling.folders import Pictures
 from unseen.labelling.preparation import Preparation
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,7 @@ def extract(
     )
 
 
-def origin_of(backbone: Backbone, recipe: Recipe) -> dict[str, Any]:
+def origin_of(backbone: Backbone, recipe: Recipe) -> JsonObject:
     """Return what a model file says of its features and class vectors."""
     return {
         "backbone": backbone.name,

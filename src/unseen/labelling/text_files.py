@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from unseen.datasets.parquet import open_parquet
 from unseen.datasets.splits import read_lines
@@ -19,6 +19,7 @@ from unseen.labelling.classes import CLASS_COLUMN, Given, from_names, named_colu
 from unseen.labelling.table_cells import EXCEL_SUFFIXES, FORMER_SUFFIXES, read_cells
 from unseen.parquet_budget import check_texts
 from unseen.spreadsheet_cells import original_cell
+from unseen.typing import JsonObject
 
 LONGEST_LINE = 2**24
 """Letters of a line."""
@@ -28,7 +29,7 @@ NAME_COLUMNS = ("class", "name", "label")
 TEXT_COLUMNS = ("description", "example", "text", "prompt")
 """How the columns begin whose cells are texts of the class: example, example2, example_long …"""
 
-Record = tuple[int, dict[str, Any]]
+Record = tuple[int, JsonObject]
 """The line in the file, and column → cell."""
 
 

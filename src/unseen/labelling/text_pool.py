@@ -23,7 +23,7 @@ from unseen.labelling.folders import check_candidates, read_names
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.text_files import TextRows, read_class_texts, read_texts
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 NAME_PROMPT = "{}"
 """A class without a text of its own is known by its name as it is."""
@@ -176,7 +176,7 @@ def embedded_texts(
     return _pool_data(preparation, embeddings.name, X, table, source=embeddings)
 
 
-def text_origin(encoder: TextEncoder, recipe: Recipe) -> dict[str, Any]:
+def text_origin(encoder: TextEncoder, recipe: Recipe) -> JsonObject:
     """Return what a model file says of its features and class vectors, for texts."""
     return {
         "texts": encoder.name,

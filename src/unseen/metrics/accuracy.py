@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ class Confusion(NamedTuple):
     counts: npt.NDArray[np.intp]
 
 
-def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
+def per_class_accuracy(y_true: object, y_pred: object) -> float:
     """Return the mean over classes of the share of right rows (per-class top-1).
 
     This is what ``score`` of every estimator returns.
@@ -43,7 +43,7 @@ def per_class_accuracy(y_true: Any, y_pred: Any) -> float:
     return float(_by_class(*compared(y_true, y_pred)).mean())
 
 
-def accuracy_by_class(y_true: object, y_pred: object) -> dict[Any, float]:
+def accuracy_by_class(y_true: object, y_pred: object) -> dict[Label, float]:
     """Return the share of right rows of each class that ``y_true`` holds, classes sorted.
 
     Examples

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import is_dataclass
-from typing import Any
 
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
@@ -27,7 +26,7 @@ BORROWED = (Pipeline, StandardScaler, Normalizer, PCA)
 """Classes of scikit-learn whose whole state is parameters, numbers and arrays."""
 
 
-def known_classes() -> dict[str, Any]:
+def known_classes() -> dict[str, type[object]]:
     """Return key -> class: estimators, our records, and a few classes of scikit-learn.
 
     >>> known_classes()["ESZSL"]
@@ -35,7 +34,7 @@ def known_classes() -> dict[str, Any]:
     >>> known_classes()["class-table"]
     <class 'unseen.semantics.ClassTable'>
     """
-    known: dict[str, Any] = {
+    known: dict[str, type[object]] = {
         f"{method.package}:{method.plain_name}": method.estimator
         for method in catalogue().values()
         if method.package != "unseen"

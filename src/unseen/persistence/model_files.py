@@ -28,7 +28,7 @@ from unseen.base import ZeroShotClassifier
 from unseen.exceptions import DataError, ModelFileError
 from unseen.persistence.state import Decoder, Encoder
 from unseen.persistence.usable_model import check_usable
-from unseen.typing import Array
+from unseen.typing import Array, Classifier, JsonObject
 from unseen.version import __version__, install_command
 
 FORMAT = 1
@@ -88,7 +88,7 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def changing(path: str | os.PathLike[str]) -> Iterator[Any]:
+def changing(path: str | os.PathLike[str]) -> Iterator[Classifier]:
     """Give the model of a file, to be changed in the block; then write it to the same file.
 
     From reading to writing no other process can write the file, so that what two processes add to one
@@ -218,7 +218,7 @@ def _read(path: Path, max_bytes: int) -> bytes:
         return file.read(size)
 
 
-def _record(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _record(data: bytes, path: str | os.PathLike[str]) -> JsonObject:
     """Return the entry ``unseen`` of the header, its checksum verified."""
     length = int.from_bytes(data[:8], "little")
     record = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])

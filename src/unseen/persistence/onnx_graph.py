@@ -27,7 +27,7 @@ class Drawing:
         self.nodes: list[Any] = []
         self.held: list[Any] = []
 
-    def constant(self, value: Any, name: str | None = None) -> str:
+    def constant(self, value: object, name: str | None = None) -> str:
         """Add an array as a constant; return its name."""
         name = f"constant_{len(self.held)}" if name is None else name
         array = np.asarray(value)

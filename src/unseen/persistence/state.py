@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from unseen.exceptions import ModelFileError
 from unseen.persistence.class_keys import current_key, is_record, known_classes, left_out
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 NUMBERS = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -83,7 +83,7 @@ class Encoder:
             self._refuse(path, f"has a key of the type {type(key).__name__}")
         return [self.encode(key, path), self.encode(value, f"{path}[{key!r}]", depth + 1)]
 
-    def _object(self, value: object, path: str, depth: int) -> dict[str, Any]:
+    def _object(self, value: object, path: str, depth: int) -> JsonObject:
         state = {}
         for name, part in attributes(value).items():
             if hasattr(part, "__dask_graph__"):
@@ -93,7 +93,7 @@ class Encoder:
             state[name] = self.encode(part, f"{path}.{name}" if path else name, depth + 1)
         return {"#": "object", "class": self._keys[type(value)], "state": state}
 
-    def _array(self, value: Array, path: str, depth: int) -> dict[str, Any]:
+    def _array(self, value: Array, path: str, depth: int) -> JsonObject:
         if id(value) in self._done:  # one array under two names is written once
             return self._done[id(value)][1]
         if value.dtype == object:
@@ -111,7 +111,7 @@ class Encoder:
         self._done[id(value)] = value, node
         return node
 
-    def _texts(self, value: Array, path: str) -> dict[str, Any]:
+    def _texts(self, value: Array, path: str) -> JsonObject:
         self._text += value.nbytes
         if self._text > MOST_TEXT:
             self._refuse(path, f"holds more than {MOST_TEXT:,} bytes of text")
@@ -183,7 +183,7 @@ class Decoder:
             raise ValueError("the items of a collection are no list")
         return [self.decode(part, depth + 1) for part in items]
 
-    def _float(self, node: dict[str, Any], depth: int) -> float:
+    def _float(self, node: JsonObject, depth: int) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
 
     def _number(self, node: dict[str, object], depth: int) -> Any:
@@ -194,7 +194,7 @@ class Decoder:
     def _dict(self, node: dict[str, object], depth: int) -> dict[Any, Any]:
         return dict(self._items(node, depth))
 
-    def _tensor(self, node: dict[str, Any]) -> Array:
+    def _tensor(self, node: JsonObject) -> Array:
         name = node["tensor"]
         tensor = self._tensors[name]
         if tensor.dtype.name not in NUMBERS:
@@ -212,14 +212,14 @@ class Decoder:
         tensor = self._tensor(node)
         return tensor.T if node.get("order") == "F" else tensor
 
-    def _objects(self, node: dict[str, Any], depth: int) -> Array:
+    def _objects(self, node: JsonObject, depth: int) -> Array:
         items = self._items(node, depth)
         array = np.empty(len(items), dtype=object)
         for place, item in enumerate(items):
             array[place] = item
         return array.reshape(node["shape"])
 
-    def _texts(self, node: dict[str, Any], depth: int) -> Array:
+    def _texts(self, node: JsonObject, depth: int) -> Array:
         if node["tensor"] in self._done:
             return self._done[node["tensor"]]
         codes, texts, width = self._tensor(node), node["texts"], node["width"]
@@ -234,7 +234,7 @@ class Decoder:
         self._done[node["tensor"]] = array
         return array
 
-    def _object(self, node: dict[str, Any], depth: int) -> Any:
+    def _object(self, node: JsonObject, depth: int) -> Any:
         key = node["class"]
         if not isinstance(key, str) or current_key(key) not in self._known:
             package, colon, method = str(key)[:80].partition(":")
@@ -255,12 +255,12 @@ class Decoder:
         return model
 
 
-def _defaults(cls: type) -> dict[str, Any]:
+def _defaults(cls: type) -> JsonObject:
     parameters = inspect.signature(cls).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def attributes(value: Any) -> JsonObject:
     """Return all that makes up an object of the registry: its fields, or its ``vars``."""
     if isinstance(value, ClassTable):
         return {n: getattr(value, n) for n in ("classes", "vectors", "attributes")}

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from unseen.typing import Classifier
+
 MOST_FEATURES = 10_000_000
 """Columns of a row. One row of them is made to try a model."""
 
 
-def check_usable(model: Any) -> None:
+def check_usable(model: Classifier) -> None:
     """Let a model answer for one row; whatever it raises says that its file was not made by ``save``.
 
     A model whose candidates leave nothing to answer with is tried with all classes: it becomes usable
@@ -29,7 +31,7 @@ def check_usable(model: Any) -> None:
         raise ValueError("it does not give one probability a class")
 
 
-def _with_candidates(model: Any) -> Any:
+def _with_candidates(model: Classifier) -> Any:
     try:
         found = len(model.classes_)
     except ValueError:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unseen.reporting.figures import need_matplotlib
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RIGHT_TILES, WRONG_TILES = 10, 6
 """Images of a row."""
@@ -73,7 +76,7 @@ def draw_answers(
     figure.savefig(path, dpi=130, format="png", metadata={"Software": None, "Title": title})
 
 
-def _headings(axes: Any, title: str, wrong_tiles_x: float) -> None:
+def _headings(axes: Axes, title: str, wrong_tiles_x: float) -> None:
     axes.text(0.1, -0.95, title, size=12, weight="bold", color=INK, va="center")
     axes.text(0.1, -0.25, "predicted (right)", size=8, color=GREY, va="center")
     axes.text(FIRST_TILE_X, -0.25, "most confident right answers", size=8, color=BLUE, va="center")
@@ -81,7 +84,7 @@ def _headings(axes: Any, title: str, wrong_tiles_x: float) -> None:
     axes.text(wrong_tiles_x, -0.25, text, size=8, color=ORANGE, va="center")
 
 
-def _tile(axes: Any, x: float, y: float, image: Array, colour: str, true: str | None) -> None:
+def _tile(axes: Axes, x: float, y: float, image: Array, colour: str, true: str | None) -> None:
     from matplotlib.patches import Rectangle
 
     extent = (x, x + TILE_SIDE, y + TILE_SIDE, y)

@@ -6,11 +6,17 @@ import io
 import re
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unseen.files import need
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from matplotlib.axes import Axes
 
 INK = "#123457"
 """Stands for the colour of text, and becomes ``currentColor`` in the SVG."""
@@ -25,7 +31,7 @@ class Line:
     """One curve, or one group of bars."""
 
     label: str
-    x: list[Any]
+    x: list[float] | list[str]
     y: list[float]
     keys: list[str]
     deviation: list[float] = field(default_factory=list)
@@ -48,12 +54,12 @@ class Figure:
     caption: str
     log_x: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain Python values, for JSON."""
         return {**vars(self), "lines": [vars(line) for line in self.lines]}
 
 
-def need_matplotlib() -> Any:
+def need_matplotlib() -> ModuleType:
     """Return matplotlib, or say how to install it: drawing alone needs it."""
     return need("matplotlib", "figures", "figures")
 
@@ -99,7 +105,7 @@ def draw(figure: Figure) -> str:
     return _adopted(stream.getvalue(), figure)
 
 
-def _curves(axes: Any, figure: Figure) -> None:
+def _curves(axes: Axes, figure: Figure) -> None:
     owners = [line.fast_form_of or line.label for line in figure.lines]
     order = list(dict.fromkeys(owners))
     for line, owner in zip(figure.lines, owners, strict=True):
@@ -123,11 +129,11 @@ def _curves(axes: Any, figure: Figure) -> None:
     if axes.get_ylim()[1] > 100 and figure.y_label.endswith("%"):  # nothing is above
         axes.set_ylim(top=102)
     if figure.x_label == "round":
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
     _frame(axes, figure)
 
 
-def _bars(axes: Any, figure: Figure) -> None:
+def _bars(axes: Axes, figure: Figure) -> None:
     names = list(dict.fromkeys(x for line in figure.lines for x in line.x))
     many = len(names) > MANY_CLASSES
     width = 0.8 / len(figure.lines)
@@ -150,7 +156,7 @@ def _bars(axes: Any, figure: Figure) -> None:
     _frame(axes, figure)
 
 
-def _matrix(axes: Any, figure: Figure) -> None:
+def _matrix(axes: Axes, figure: Figure) -> None:
     values = np.array([line.y for line in figure.lines])
     names = [_literal(line.label) for line in figure.lines]
     image = axes.imshow(values, cmap="viridis", vmin=0, vmax=100)
@@ -173,7 +179,7 @@ def _literal(name: object) -> str:
     return str(name).replace("$", r"\$")
 
 
-def _frame(axes: Any, figure: Figure) -> None:
+def _frame(axes: Axes, figure: Figure) -> None:
     axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
     axes.grid(axis="y", color=INK, alpha=0.15)
     axes.set_axisbelow(True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any
 
 from unseen.reporting.value_table import Table, Value
 from unseen.spreadsheet_cells import neutral_cell
+from unseen.typing import JsonObject
 
 _ESCAPES = {"\\": r"\textbackslash{}", **{c: f"\\{c}" for c in "&%$#_{}"}, "~": r"\textasciitilde{}"}
 _SYMBOLS = {
@@ -28,7 +28,7 @@ def to_csv(table: Table) -> str:
     return stream.getvalue()
 
 
-def to_json(table: Table) -> dict[str, Any]:
+def to_json(table: Table) -> JsonObject:
     """Return plain Python values, for JSON: every number with the keys of its rows."""
     return {
         "name": table.name,
@@ -63,7 +63,7 @@ def _cell(value: Value) -> str:
     return _plain(value) if value.number is not None else neutral_cell(_plain(value))
 
 
-def _entry(value: Value) -> Any:
+def _entry(value: Value) -> object:
     if value.number is None:
         return value.text
     return {k: v for k, v in vars(value).items() if v not in ("", (), False)}

@@ -8,7 +8,10 @@ import re
 import textwrap
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 JPEG_QUALITY = 80
 _EMBEDDED = re.compile(r"data:image/(png|jpeg);base64,[A-Za-z0-9+/]*=*")
@@ -16,7 +19,7 @@ CARD_LINES, CARD_LETTERS = 4, 34
 """Lines of a text card, and letters of a line."""
 
 
-def jpeg_thumbnail(picture: Any, width: int, height: int) -> bytes:
+def jpeg_thumbnail(picture: Image, width: int, height: int) -> bytes:
     """Return an open RGB picture as a JPEG of at most ``width`` × ``height`` pixels."""
     small = picture.copy()
     small.thumbnail((width, height))
@@ -42,7 +45,7 @@ def text_card(text: str) -> bytes:
     ).encode()
 
 
-def png_bytes(picture: Any) -> bytes:
+def png_bytes(picture: Image) -> bytes:
     """Return an open picture as a PNG, every pixel as it is."""
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")

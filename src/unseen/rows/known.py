@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array, Codes, RowValues
+from unseen.typing import Array, Codes, Label, RowValues
 
 LOG_ZERO = -60.0
 """The log-probability of a class that a known row does not have: finite, and negligible."""
@@ -32,7 +32,7 @@ class Known:
     places: Codes
 
     @classmethod
-    def of(cls, known: Mapping[Any, Any], size: int, candidates: Array) -> Self:
+    def of(cls, known: Mapping[Any, Label], size: int, candidates: Array) -> Self:
         """Check a mapping from row of a pool of ``size`` rows to one of the candidates."""
         place = {label: k for k, label in enumerate(candidates.tolist())}
         found = []

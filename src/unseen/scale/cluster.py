@@ -162,7 +162,7 @@ class DaskChunks(Chunks):
         blocks, sizes = self.blocks + other.blocks, self.sizes + other.sizes
         return DaskChunks(blocks, sources, sizes, self.shape[1:], self.dtype)
 
-    def constant(self, value: Any) -> DaskChunks:
+    def constant(self, value: object) -> DaskChunks:
         """Return the same value for every row."""
         blocks = [(np.full, size, value) for size in self.sizes]
         return DaskChunks(blocks, {}, self.sizes, (), np.asarray(value).dtype)

@@ -138,7 +138,7 @@ class LocalChunks(Chunks):
 
         return LocalChunks(read, self.sizes + other.sizes, self.shape[1:], self.dtype)
 
-    def constant(self, value: Any) -> LocalChunks:
+    def constant(self, value: object) -> LocalChunks:
         """Return the same value for every row."""
         made = np.asarray(value)
         return LocalChunks(lambda n: np.full(self.sizes[n], made), self.sizes, (), made.dtype)

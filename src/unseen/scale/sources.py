@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from unseen.files import need, read_npy, reading
 from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
 from unseen.scale.zarr_metadata import check_chunk_files, checked_format
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Schema
 
 BESIDE = 1024
 """Assumed bytes of a row of features: labels are read in chunks of about as many rows."""
@@ -116,7 +119,7 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
     parquet = need("pyarrow.parquet", paths[0], "scale")
     groups: list[tuple[Path, int]] = []
     sizes: list[int] = []
-    schema: Any = None
+    schema: Schema = None
     for path in paths:
         with reading(path):
             file = parquet.ParquetFile(path, memory_map=False)
@@ -179,7 +182,7 @@ def _read_group(
         return out
 
 
-def _lists(path: Path, name: str, column: Any) -> Array:
+def _lists(path: Path, name: str, column: ChunkedArray) -> Array:
     """Return a column of lists of one length as a matrix."""
     whole = column.combine_chunks()
     flat = whole.flatten().to_numpy(zero_copy_only=False)
@@ -189,14 +192,14 @@ def _lists(path: Path, name: str, column: Any) -> Array:
     return np.asarray(flat.reshape(len(column), -1))
 
 
-def _labels(column: Any) -> Array:
+def _labels(column: ChunkedArray) -> Array:
     """Return names or numbers; an empty cell is a row without a label."""
     if column.null_count or "string" in str(column.type):
         return np.array(column.to_pylist(), dtype=object)
     return np.asarray(column.to_numpy())
 
 
-def _check(path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+def _check(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if len(shape) not in (1, 2) or 0 in shape:
         raise DataError(f"{path}: has shape {tuple(shape)}, but rows have one or two dimensions.")
     if dtype.hasobject:

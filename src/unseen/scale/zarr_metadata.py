@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_regular, check_size, reading
+from unseen.typing import JsonObject
 
 COMPRESSORS = frozenset({"blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd"})
 CHECKSUMS = frozenset({"adler32", "crc32", "crc32c", "fletcher32"})
@@ -76,7 +77,7 @@ def check_chunk_files(path: Path, values: Any, start: int, count: int) -> None:
             check_regular(file)
 
 
-def _metadata(path: Path) -> tuple[int, dict[str, Any]]:
+def _metadata(path: Path) -> tuple[int, JsonObject]:
     for version, name in ((3, "zarr.json"), (2, ".zarray")):
         file = path / name
         if file.exists():
@@ -90,7 +91,7 @@ def _metadata(path: Path) -> tuple[int, dict[str, Any]]:
     raise DataError(f"{path}: is no Zarr array: it has neither zarr.json nor .zarray.")
 
 
-def _check_format_2(path: Path, metadata: dict[str, Any]) -> None:
+def _check_format_2(path: Path, metadata: JsonObject) -> None:
     _check_dtype_2(path, metadata["dtype"])
     codecs = [*(metadata.get("filters") or []), metadata.get("compressor")]
     for codec in codecs:
@@ -99,7 +100,7 @@ def _check_format_2(path: Path, metadata: dict[str, Any]) -> None:
             _check_codec_types(path, codec)
 
 
-def _check_format_3(path: Path, metadata: dict[str, Any]) -> None:
+def _check_format_3(path: Path, metadata: JsonObject) -> None:
     data_type = metadata["data_type"]
     if not (data_type in NUMBERS if isinstance(data_type, str) else data_type["name"] == TEXT):
         _refuse_type(path, data_type)
@@ -132,7 +133,7 @@ def _check_codec(path: Path, name: object, allowed: frozenset[str]) -> None:
         )
 
 
-def _check_codec_types(path: Path, options: dict[str, Any]) -> None:
+def _check_codec_types(path: Path, options: JsonObject) -> None:
     """Some filters name a type of numbers of their own."""
     for key in ("dtype", "astype"):
         if options.get(key) is not None:

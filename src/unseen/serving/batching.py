@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from unseen.serving.prometheus import Metrics
-from unseen.typing import Array
+from unseen.typing import Array, Label
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Answered:
     """Probabilities of some rows, (n, L), and the classes of their columns."""
 
     probabilities: Array
-    classes: list[Any]
+    classes: list[Label]
 
 
 Score = Callable[[Array], Answered]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import string
 from html import escape
 from importlib import resources
-from typing import Any
+
+from unseen.typing import JsonObject
 
 PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
@@ -15,7 +16,7 @@ PAGE_HEADERS = {
 }
 
 
-def front_page(description: dict[str, Any], token: bool) -> str:
+def front_page(description: JsonObject, token: bool) -> str:
     """Return the page.
 
     Parameters

@@ -18,10 +18,12 @@ from unseen.serving.limits import Limits
 from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget, Share
 from unseen.serving.prometheus import Metrics
 
-Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+"""What ASGI says of a request, and its messages: only what reads them knows their members."""
+Message = Scope
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = frozenset({"/", "/health"})
 """Answered without a token: what a person and a supervisor ask first."""
@@ -70,7 +72,7 @@ class Gate:
         self._paths, self._token, self._hosts = frozenset(paths), token.encode(), frozenset(hosts)
         self._busy = 0
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or let the service do it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -104,7 +106,7 @@ class Gate:
             self._metrics.seconds.observe(time.perf_counter() - start, path=path)
             self._metrics.busy.set(self._busy)
 
-    def _check(self, scope: MutableMapping[str, Any], counted: bool) -> None:
+    def _check(self, scope: Scope, counted: bool) -> None:
         headers = dict(scope["headers"])
         if sum(name == b"host" for name, _ in scope["headers"]) > 1:
             raise Refused(400, "Send one Host header.", "host", ("connection", "close"))
@@ -120,9 +122,7 @@ class Gate:
             detail = f"All {self._limits.concurrency} places are taken. Try again in a moment."
             raise Refused(503, detail, "concurrency", ("retry-after", "1"))
 
-    async def _read_body(
-        self, scope: MutableMapping[str, Any], receive: Receive, share: Share
-    ) -> bytes:
+    async def _read_body(self, scope: Scope, receive: Receive, share: Share) -> bytes:
         """Read the body within its limits."""
         most = 0 if scope["path"] in LIGHT else self._limits.body
         claimed = dict(scope["headers"]).get(b"content-length", b"0")

@@ -18,7 +18,7 @@ from unseen.labelling.photo_models import add_classes, load_model, model_origin,
 from unseen.persistence import changing
 from unseen.semantics import ClassTable
 from unseen.serving.batching import Answered
-from unseen.typing import Array
+from unseen.typing import Array, Classifier, Label
 
 LONGEST_NAME = 200
 """Characters of a class name."""
@@ -77,7 +77,7 @@ class Keeper:
         self._words = words
         self._writing = threading.Lock()
         model, self.origin = load_model(self.path)
-        self._now: tuple[Any, list[Any]] = model, model.classes_.tolist()
+        self._now: tuple[Classifier, list[Label]] = model, model.classes_.tolist()
 
     @property
     def model(self) -> Any:
@@ -85,7 +85,7 @@ class Keeper:
         return self._now[0]
 
     @property
-    def classes(self) -> list[Any]:
+    def classes(self) -> list[Label]:
         """The classes among which it answers."""
         return self._now[1]
 
@@ -113,7 +113,7 @@ class Keeper:
         semantics = ask()[0] if ask is not None else None
         return None if semantics is None else ClassTable.of(semantics)
 
-    def seen(self) -> set[Any]:
+    def seen(self) -> set[Label]:
         """Return the classes that had labelled rows."""
         last = self.model[-1] if hasattr(self.model, "steps") else self.model
         return set(last.seen_classes_.tolist())
@@ -154,7 +154,7 @@ class Keeper:
                     model.predict_proba(np.zeros((1, self.features)))  # before the file changes
             self._now = model, classes
 
-    def _enlarge(self, model: Any, new: NewClass) -> None:
+    def _enlarge(self, model: Classifier, new: NewClass) -> None:
         shown = Path(self.path.name)  # a client need not know where the file is
         _check(new, model, self._most)
         if new.vector is not None:
@@ -183,7 +183,7 @@ def _refusing() -> Iterator[None]:
         raise ClassRefused(str(error)) from None
 
 
-def _table(model: Any) -> ClassTable:
+def _table(model: Classifier) -> ClassTable:
     ask = getattr(model, "_parameters", None)
     if ask is None or ask()[0] is None:
         raise ClassRefused("This model has no class vectors, so its classes cannot be changed.")
@@ -209,7 +209,7 @@ def _given(new: NewClass, columns: list[str], numbers: list[float]) -> Given:
     return Given("the class", [new.name], columns, values, descriptions)  # type: ignore[list-item]
 
 
-def _check(new: NewClass, model: Any, most: int) -> None:
+def _check(new: NewClass, model: Classifier, most: int) -> None:
     name, table = new.name, _table(model)
     whole = table.classes.dtype.kind in "iu"
     if whole != isinstance(name, int):

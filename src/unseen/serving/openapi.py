@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from fastapi import FastAPI
 
 from unseen.serving.message_schemas import Fault, PredictRequest
 from unseen.serving.text_reader import LONGEST_TEXT
+from unseen.typing import JsonObject
 
-Responses = dict[int | str, dict[str, Any]]
+Responses = dict[int | str, JsonObject]
 
 _FAULTS = {
     400: "The client went away, or sent two Host headers.",
@@ -32,13 +32,13 @@ def fault_responses(*codes: int) -> Responses:
     return {code: {"model": Fault, "description": _FAULTS[code]} for code in sorted(every)}
 
 
-def body_description(content: dict[str, object]) -> dict[str, Any]:
+def body_description(content: dict[str, object]) -> JsonObject:
     """Describe a body by content type → schema; routes read it themselves, which is far faster."""
     schemas = {kind: {"schema": schema} for kind, schema in content.items()}
     return {"requestBody": {"required": True, "content": schemas}}
 
 
-def rows_description(width: int, most_rows: int, most_images: int, most_texts: int) -> dict[str, Any]:
+def rows_description(width: int, most_rows: int, most_images: int, most_texts: int) -> JsonObject:
     """Describe the body of ``/predict``, with the width that the model takes.
 
     ``most_images`` is 0 where the service takes no photographs, ``most_texts`` where it takes no texts.
@@ -70,9 +70,9 @@ def rows_description(width: int, most_rows: int, most_images: int, most_texts: i
 
 def describe_token(api: FastAPI, token: str) -> None:
     """Let the description say that a token is needed, if it is."""
-    describe: Callable[[], dict[str, Any]] = api.openapi
+    describe: Callable[[], JsonObject] = api.openapi
 
-    def described() -> dict[str, Any]:
+    def described() -> JsonObject:
         description = describe()
         if token:
             kinds = description.setdefault("components", {}).setdefault("securitySchemes", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 from starlette.routing import Route
@@ -24,6 +24,7 @@ from unseen.serving.openapi import (
     rows_description,
 )
 from unseen.serving.request_bodies import json_response
+from unseen.typing import JsonObject
 from unseen.version import __version__
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def build_api(service: Service, token: str) -> FastAPI:
         responses={200: {"model": RemovedClass}, **fault_responses(404, 409)},
         openapi_extra={"parameters": [NAME_PARAMETER]},
     )
-    open_to_all: dict[str, Any] = {"security": []} if token else {}
+    open_to_all: JsonObject = {"security": []} if token else {}
     add(
         "/health",
         service.health,

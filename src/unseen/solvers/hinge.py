@@ -9,14 +9,14 @@ share one factorisation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unseen.typing import Array, Codes
 
 
-def match_signs(codes: Codes, classes: int, dtype: Any) -> Array:
+def match_signs(codes: Codes, classes: int, dtype: npt.DTypeLike) -> Array:
     """Return +1 for the class of a row and −1 for all others, (N, classes)."""
     own = np.full((len(codes), classes), -1, dtype=dtype)
     own[np.arange(len(codes)), codes] = 1

@@ -138,7 +138,7 @@ def frank_wolfe(
     A: Array,
     solve: Solve,
     *,
-    weights: Any = None,
+    weights: object = None,
     labels: Array | None = None,
     start: Array | None = None,
     pseudo_sums: Array | float = 0.0,

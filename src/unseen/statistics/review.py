@@ -9,7 +9,6 @@ that under uneven ones. All of it is done in a sketch: some of the rows, in few 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -22,7 +21,7 @@ from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, 
 from unseen.statistics.evaluation import evenness, fit_calibration, per_class_accuracy
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 FEWEST_TO_REHEARSE = 6
 """Seen classes below which none can be held out."""
@@ -139,7 +138,7 @@ class Review:
 
 
 def review_pool(
-    rows: Rows, pool: Any, seen: Array, vectors: Array, rehearsals: int = REHEARSALS
+    rows: Rows, pool: RowValues, seen: Array, vectors: Array, rehearsals: int = REHEARSALS
 ) -> Review | None:
     """Review a pool whose candidates are all unseen; None where too few classes can be rehearsed.
 

@@ -53,7 +53,12 @@ class Whitening:
 
     @classmethod
     def of(
-        cls, scatter: Array, freedom: float, center: Array, shrinkage: float | None, dtype: Any
+        cls,
+        scatter: Array,
+        freedom: float,
+        center: Array,
+        shrinkage: float | None,
+        dtype: npt.DTypeLike,
     ) -> Whitening:
         """Factor (1 − α)S + α·(tr S/p)·I.
 

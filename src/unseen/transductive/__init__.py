@@ -6,6 +6,7 @@ from unseen.transductive.bidilel import BiDiLEL
 from unseen.transductive.clustering import SemiSupervisedClustering
 from unseen.transductive.cosine import CosineZSL
 from unseen.transductive.em_dirichlet import EMDirichlet
+from unseen.transductive.importance_weighting import ImportanceWeighting
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.propagation import PrototypePropagation
 from unseen.transductive.rkt import RKT
@@ -23,6 +24,7 @@ from unseen.transductive.shared_space_prototypes import SharedSpacePrototypes
 from unseen.transductive.sms import SMS
 from unseen.transductive.stata import StatA
 from unseen.transductive.taste import TASTE
+from unseen.transductive.tmv import TMV
 from unseen.transductive.tmvhlp import TMVHLP
 from unseen.transductive.transclip import TransCLIP
 from unseen.transductive.uda import UDA
@@ -34,6 +36,7 @@ __all__ = [
     "RKT",
     "SMS",
     "TASTE",
+    "TMV",
     "TMVHLP",
     "UDA",
     "AgreementSelection",
@@ -41,6 +44,7 @@ __all__ = [
     "BiDiLEL",
     "CosineZSL",
     "EMDirichlet",
+    "ImportanceWeighting",
     "MaxMarginSSL",
     "PrototypePropagation",
     "PrototypeRound",

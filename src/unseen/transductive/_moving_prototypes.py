@@ -130,6 +130,19 @@ class PointClassifier(PrototypeClassifier):
         share = float(taught.mean())
         self.history_.append(Round(number, share, int(taught.sum()), covered, loss, changed))
 
+    def _moved_by_labels(
+        self, problem: PoolProblem, points: Array, F: Array, before: Codes
+    ) -> tuple[Array, Codes]:
+        """Move free points to the rows that soft labels F give them; note the round, return labels."""
+        taken = np.zeros_like(F)
+        taken[np.arange(len(F)), F.argmax(axis=1)] = 1
+        moved = points.copy()
+        moved[problem.free] = class_points(taken, problem.Z, points)[problem.free]
+        labels = problem.labels(moved)
+        entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
+        self._note_round(before, labels, None, entropy)
+        return moved, labels
+
     def _plain_scaling(self) -> Scaling:
         """Return how rows are scaled where they are not whitened."""
         return "none"
@@ -150,3 +163,11 @@ class PointClassifier(PrototypeClassifier):
         points = self._mapped(vectors)
         points[own >= 0] = self._seen_points[own[own >= 0]]
         return points
+
+
+def class_points(F: Array, Z: Array, points: Array) -> Array:
+    """Return the mean of the rows of each class by soft labels; a class with no mass stays."""
+    mass = F.sum(axis=0)
+    sums = F.T.astype(Z.dtype) @ Z
+    means = sums / np.maximum(mass, 1e-12)[:, None]
+    return np.asarray(np.where(mass[:, None] > 1e-6, means, points))

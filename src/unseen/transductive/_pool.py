@@ -113,7 +113,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self,
         X: Any,
         codes: Any,
-        weights: Any,
+        weights: object,
         compress: Compress | None,
         known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
@@ -147,7 +147,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return Split(rows, pool, labelled, *classes)
 
     def _read_known(
-        self, known: Mapping[int, Any] | None, rows: int, candidates: Array
+        self, known: Mapping[int, Label] | None, rows: int, candidates: Array
     ) -> Known | None:
         """Check what is known of the pool; return rows and the places of their classes."""
         if known is not None and not isinstance(known, Mapping):

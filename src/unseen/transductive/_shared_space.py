@@ -150,6 +150,12 @@ class SharedSpaceClassifier(TransductiveClassifier):
         check_is_fitted(self)
         return np.asarray(read_rows(self, X))
 
+    def _nothing_found(self, split: Split) -> Codes:
+        """Note the classes of a fit that begins; return the round of each row of the pool: never."""
+        self._fitted_keys = class_keys(split.vectors)
+        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
+        return np.zeros(len(split.pool), dtype=np.intp)
+
     def _fitted_places(self, vectors: Array) -> Codes:
         """Return the place of each class among the candidates of ``fit``, -1 for another one."""
         fitted = Places(self._fitted_keys)
@@ -185,9 +191,7 @@ class SoftLabelClassifier(SharedSpaceClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self._forget()
         self.history_ = []
-        self._fitted_keys = class_keys(split.vectors)
-        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
-        first_round = np.zeros(len(split.pool), dtype=np.intp)
+        first_round = self._nothing_found(split)
         if not len(split.pool):
             return first_round
         before: sparse.csr_matrix | None = None

@@ -139,7 +139,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         self._refuse("normalise", "'auto', True or False")
 
     @classmethod
-    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+    def search_space(cls) -> dict[str, tuple[object, ...]]:
         """Return a small grid for class-wise folds."""
         return {"pool_weight": (0.3, 1.0, 3.0), "selection": ("balanced", "transport")}
 

@@ -114,14 +114,8 @@ class PrototypePropagation(PointClassifier):
         for _ in range(self.rounds):
             F = self._spread(rows, Z, points, problem.known)
             self.propagated_ = F
-            moved = points.copy()
-            taken = np.zeros_like(F)
-            taken[np.arange(len(F)), F.argmax(axis=1)] = 1
-            moved[problem.free] = class_points(taken, Z, points)[problem.free]
-            before, labels = labels, problem.labels(moved)
-            points = moved
-            entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
-            self._note_round(before, labels, None, entropy)
+            before = labels
+            points, labels = self._moved_by_labels(problem, points, F, before)
             if (before == labels).all():
                 break
         return points
@@ -165,11 +159,3 @@ def balanced(F: Array, strength: float, known: Known = NOTHING_KNOWN) -> Array:
     log_p = known.clamp_log_probabilities(np.log(np.maximum(P, 1e-12)))
     found = np.exp(balance(log_p, np.full(L, 1 / L), strength))
     return np.asarray(known.clamp_probabilities(found))
-
-
-def class_points(F: Array, Z: Array, points: Array) -> Array:
-    """Return the mean of the rows of each class by soft labels; a class with no mass stays."""
-    mass = F.sum(axis=0)
-    sums = F.T.astype(Z.dtype) @ Z
-    means = sums / np.maximum(mass, 1e-12)[:, None]
-    return np.asarray(np.where(mass[:, None] > 1e-6, means, points))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.visual_space import Space, space_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
-from unseen.typing import Array, Label
+from unseen.typing import Array, ClassShares, RowValues
 
 
 class PrototypeClassifier(TransductiveClassifier):
@@ -84,7 +83,7 @@ class PrototypeClassifier(TransductiveClassifier):
         ):
             self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
 
-    def _scaling(self, X: Any) -> Scaling:
+    def _scaling(self, X: RowValues) -> Scaling:
         asked = getattr(self, "normalise", "auto")
         if isinstance(asked, str) and asked == "auto":
             return usual_scaling(X)
@@ -112,7 +111,7 @@ def class_keys(vectors: Array) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(vectors, dtype=np.float64) + 0.0]
 
 
-def read_shares(prior: Mapping[Label, float], candidates: Array) -> Array:
+def read_shares(prior: ClassShares, candidates: Array) -> Array:
     """Return the class shares that a mapping gives to the candidates; none is zero."""
     missing = [str(label) for label in candidates.tolist() if label not in prior]
     if missing:

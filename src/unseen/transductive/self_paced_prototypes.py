@@ -33,7 +33,7 @@ from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows,
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
 from unseen.transductive.rounds import Round, show_round
-from unseen.typing import Array, CandidateClasses, RowValues
+from unseen.typing import Array, CandidateClasses, ClassShares, RowValues
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self,
         semantics: object = None,
         candidates: CandidateClasses = "unseen",
-        class_prior: str | Mapping[object, float] | None = "auto",
+        class_prior: str | ClassShares | None = "auto",
         rounds: int = ROUNDS,
         shrinkage: float | str = "auto",
         normalise: str = "auto",

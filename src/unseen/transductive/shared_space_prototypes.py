@@ -122,9 +122,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Codes:
         self.history_, self.diagnostics_, self._model = [], {}, None
-        self._fitted_keys = class_keys(split.vectors)
-        self._codes, self.confidence_ = np.empty(0, dtype=np.intp), np.empty(0)
-        first_round = np.zeros(len(split.pool), dtype=np.intp)
+        first_round = self._nothing_found(split)
         if not len(split.pool):
             return first_round
         equal = self.class_prior == "uniform"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         self.pool_weight = pool_weight
 
     @classmethod
-    def search_space(cls) -> dict[str, tuple[Any, ...]]:
+    def search_space(cls) -> dict[str, tuple[object, ...]]:
         """Return a small grid for class-wise folds."""
         return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +10,14 @@ from scipy import sparse
 from unseen.citation import Citation
 from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
-from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
+from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool
 from unseen.statistics.entropy import largest
-from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array, CandidateClasses
+from unseen.transductive._mixture_rounds import MixtureClassifier
+from unseen.transductive._shared_space import CLIP_SCALE
+from unseen.typing import Array, CandidateClasses, Codes
 
 
-class StatA(SoftLabelClassifier):
+class StatA(MixtureClassifier):
     """TransCLIP with a covariance for each class and an anchor at the text of each class.
 
         z as in TransCLIP
@@ -82,10 +82,8 @@ class StatA(SoftLabelClassifier):
         "CVPR",
         2025,
     )
-    _whole = ("neighbours", "rounds")
     _not_negative = ("anchor",)
 
-    _gaussians: DiagonalGaussians | None
     _anchor_variances: Array
 
     def __init__(
@@ -104,46 +102,25 @@ class StatA(SoftLabelClassifier):
         self.neighbours = neighbours
         self.rounds = rounds
 
-    def _forget(self) -> None:
-        self._gaussians = None
+    def _first_gaussians(self, mixture: MixturePool) -> DiagonalGaussians:
+        mass, sums, _ = mixture.means(mixture.start, mixture.T)
+        self._anchor_variances = mixture.shared_variances(mass, sums, mixture.T)
+        return DiagonalGaussians(mixture.T, self._anchor_variances)
 
-    def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
-        mixture = MixturePool(pool, vectors, self._scale(), int(self.neighbours))
-        yield mixture.start
-        if not self.rounds:
-            return
-        weights, labels, T = MixtureWeights(), mixture.start, mixture.T
-        mass, sums, _ = mixture.means(labels, T)
-        anchor = mixture.shared_variances(mass, sums, T)
-        gaussians = DiagonalGaussians(T, anchor)
-        for _ in range(int(self.rounds)):
-            labels = mixture.relabelled(gaussians, labels, weights)
-            gaussians = self._anchored(mixture, labels, gaussians.means, anchor)
-            yield labels
-        self._gaussians, self._anchor_variances = gaussians, anchor
-        yield mixture.relabelled(gaussians, labels, weights)
-
-    def _anchored(
-        self, mixture: MixturePool, labels: sparse.csr_matrix, before: Array, anchor: Array
+    def _fitted_gaussians(
+        self, mixture: MixturePool, labels: sparse.csr_matrix, before: DiagonalGaussians
     ) -> DiagonalGaussians:
         """Return prototypes and covariances between those of the labels and the anchors."""
         counts = np.bincount(largest(labels)[0], minlength=len(mixture.T))
         beta = (counts / np.maximum(counts + float(self.anchor), 1e-12))[:, None]
-        mass, sums, means = mixture.means(labels, before)
+        mass, sums, means = mixture.means(labels, before.means)
         means = scaled(beta * means + (1 - beta) * mixture.T, "unit")
         own = mixture.class_variances(labels, mass, sums, means)
-        variances = beta * own + (1 - beta) * (anchor + (mixture.T - means) ** 2)
+        variances = beta * own + (1 - beta) * (self._anchor_variances + (mixture.T - means) ** 2)
         return DiagonalGaussians(means, variances, bool(self.determinant))
 
-    def _scores(self, X: Array, vectors: Array) -> Array:
-        S = self._first_scores(X, vectors)
-        if self._gaussians is None:
-            return S
-        places, means = self._fitted_places(vectors), scaled(np.asarray(vectors, dtype=float), "unit")
+    def _gaussians_at(self, means: Array, places: Codes) -> DiagonalGaussians:
+        assert self._gaussians is not None
         variances = np.tile(self._anchor_variances, (len(means), 1))
-        known = places >= 0
-        means[known] = self._gaussians.means[places[known]]
-        variances[known] = self._gaussians.variances[places[known]]
-        gaussians = DiagonalGaussians(means, variances, bool(self.determinant))
-        density = gaussians.scores(scaled(X, "unit"))
-        return np.asarray(S + density * X.dtype.type(1 / MixtureWeights().density_scale))
+        variances[places >= 0] = self._gaussians.variances[places[places >= 0]]
+        return DiagonalGaussians(means, variances, bool(self.determinant))

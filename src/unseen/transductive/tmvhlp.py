@@ -19,8 +19,8 @@ from unseen.statistics.graph import (
     unit_rows,
 )
 from unseen.statistics.multigraph import multigraph
-from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem
-from unseen.transductive.propagation import balanced, class_points
+from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem, class_points
+from unseen.transductive.propagation import balanced
 from unseen.typing import Array, CandidateClasses
 
 PROTOTYPE_TIMES = 8
@@ -182,13 +182,8 @@ class TMVHLP(PointClassifier):
             Y = np.concatenate([np.zeros((M, len(points))), np.eye(len(points))])
             F = balanced(propagate(self._walk(nodes), Y, self.alpha)[:M], 0.9, problem.known)
             self.propagated_ = F
-            taken = np.zeros_like(F)
-            taken[np.arange(M), F.argmax(axis=1)] = 1
-            moved = points.copy()
-            moved[problem.free] = class_points(taken, Z, points)[problem.free]
-            before, labels, points = labels, problem.labels(moved), moved
-            entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
-            self._note_round(before, labels, None, entropy)
+            before = labels
+            points, labels = self._moved_by_labels(problem, points, F, before)
             if (before == labels).all():
                 break
         return points

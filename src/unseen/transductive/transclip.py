@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +11,15 @@ from unseen.citation import Citation
 from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
 from unseen.statistics.diagonal_mixture import DiagonalGaussians, MixturePool, MixtureWeights
-from unseen.transductive._shared_space import CLIP_SCALE, SoftLabelClassifier
-from unseen.typing import Array, CandidateClasses
+from unseen.transductive._mixture_rounds import MixtureClassifier
+from unseen.transductive._shared_space import CLIP_SCALE
+from unseen.typing import Array, CandidateClasses, Codes
 
 CONFIDENT_ROWS = 8
 """Rows of each class whose weighted mean is the first prototype."""
 
 
-class TransCLIP(SoftLabelClassifier):
+class TransCLIP(MixtureClassifier):
     """TransCLIP-ZS: the pool as Gaussian classes, held near the first answer by a KL divergence.
 
         minimise over z, μ, Σ   −(1/(50·N)) Σᵢ zᵢᵀ log N(xᵢ; μ, Σ) − (1/N) Σᵢⱼ wᵢⱼ zᵢᵀzⱼ/(2k)
@@ -84,10 +84,7 @@ class TransCLIP(SoftLabelClassifier):
         "NeurIPS",
         2024,
     )
-    _whole = ("neighbours", "rounds")
     _not_negative = ("text_weight",)
-
-    _gaussians: DiagonalGaussians | None
 
     def __init__(
         self,
@@ -103,34 +100,21 @@ class TransCLIP(SoftLabelClassifier):
         self.neighbours = neighbours
         self.rounds = rounds
 
-    def _forget(self) -> None:
-        self._gaussians = None
+    def _mixture_weights(self) -> MixtureWeights:
+        return MixtureWeights(text=float(self.text_weight))
 
-    def _label_rounds(self, pool: Array, vectors: Array) -> Iterator[sparse.csr_matrix]:
-        mixture = MixturePool(pool, vectors, self._scale(), int(self.neighbours))
-        yield mixture.start
-        if not self.rounds:
-            return
-        weights, labels = MixtureWeights(text=float(self.text_weight)), mixture.start
+    def _first_gaussians(self, mixture: MixturePool) -> DiagonalGaussians:
         rows, values = mixture.most_confident(CONFIDENT_ROWS)
         sums = sum(values[i][:, None] * mixture.X[rows[i]] for i in range(len(rows)))
-        p = pool.shape[1]
-        gaussians = DiagonalGaussians(scaled(np.asarray(sums, dtype=float), "unit"), np.full(p, 1 / p))
-        for _ in range(int(self.rounds)):
-            labels = mixture.relabelled(gaussians, labels, weights)
-            mass, sums, means = mixture.means(labels, gaussians.means)
-            gaussians = DiagonalGaussians(means, mixture.shared_variances(mass, sums, means))
-            yield labels
-        self._gaussians = gaussians
-        yield mixture.relabelled(gaussians, labels, weights)
+        p = mixture.X.shape[1]
+        return DiagonalGaussians(scaled(np.asarray(sums, dtype=float), "unit"), np.full(p, 1 / p))
 
-    def _scores(self, X: Array, vectors: Array) -> Array:
-        S = self._first_scores(X, vectors)
-        if self._gaussians is None:
-            return S
-        places, means = self._fitted_places(vectors), scaled(np.asarray(vectors, dtype=float), "unit")
-        means[places >= 0] = self._gaussians.means[places[places >= 0]]
-        gaussians = DiagonalGaussians(means, self._gaussians.variances)
-        number = X.dtype.type
-        density = gaussians.scores(scaled(X, "unit")) * number(1 / MixtureWeights().density_scale)
-        return np.asarray(S * number(self.text_weight) + density)
+    def _fitted_gaussians(
+        self, mixture: MixturePool, labels: sparse.csr_matrix, before: DiagonalGaussians
+    ) -> DiagonalGaussians:
+        mass, sums, means = mixture.means(labels, before.means)
+        return DiagonalGaussians(means, mixture.shared_variances(mass, sums, means))
+
+    def _gaussians_at(self, means: Array, places: Codes) -> DiagonalGaussians:
+        assert self._gaussians is not None
+        return DiagonalGaussians(means, self._gaussians.variances)

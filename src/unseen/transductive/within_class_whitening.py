@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from unseen.inputs import labelled_rows, read_labels, whole_fit
 from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
 from unseen.statistics.visual_space import Whitening
-from unseen.typing import Array
+from unseen.typing import Array, RowValues
 
 
 class WithinClassWhitening(
@@ -59,7 +59,7 @@ class WithinClassWhitening(
     def __init__(self, shrinkage: float | str = "auto") -> None:
         self.shrinkage = shrinkage
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: object) -> Self:
         """Learn the covariance of labelled rows; -1 or None marks a row without a label.
 
         Parameters
@@ -89,7 +89,7 @@ class WithinClassWhitening(
             self.components_ = fitted.inverse()
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: RowValues) -> Array:
         """Return the whitened rows."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -100,7 +100,7 @@ class WithinClassWhitening(
         return len(self.components_)
 
     def _alpha(self) -> float | None:
-        value: Any = self.shrinkage
+        value: object = self.shrinkage
         if isinstance(value, str) and value == "auto":
             return None
         if isinstance(value, Real) and 0 <= float(value) <= 1:

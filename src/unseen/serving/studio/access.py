@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import MutableMapping
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -99,7 +97,7 @@ def write_redirect(folder: Path, address: str) -> Path:
     return path
 
 
-def _cookie_name(scope: MutableMapping[str, Any]) -> str:
+def _cookie_name(scope: Scope) -> str:
     """Return the name of the session cookie: browsers do not tell the cookies of two ports apart."""
     server = scope.get("server") or ("", 0)
     return f"unseen-studio-{server[1]}"
