@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 from nicegui import ui
-from nicegui.events import KeyEventArguments
+from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from unseen.features.words import readable
 from unseen.serving.studio.gallery_html import picture_address
@@ -128,7 +127,7 @@ class ClassDialogue:
             self._next()
 
 
-def draw_labels(box: Any, live: LiveSession, choose: Callable[[int], None]) -> None:
+def draw_labels(box: ui.element, live: LiveSession, choose: Callable[[int], None]) -> None:
     """Draw the labels that were given by hand, each with its picture."""
     box.clear()
     box.visible = bool(live.session.labels)
@@ -141,7 +140,7 @@ def draw_labels(box: Any, live: LiveSession, choose: Callable[[int], None]) -> N
         if (row := live.full_row(item)) is not None
     )
 
-    def pressed(event: Any) -> None:
+    def pressed(event: GenericEventArguments) -> None:
         row = live.row_of(int(event.args["row"]))
         if row is None:  # it was left out of the pool as none of these
             live.release(int(event.args["row"]))

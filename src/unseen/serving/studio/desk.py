@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
 from collections.abc import Callable
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, ui
+from nicegui.events import GenericEventArguments
 
 from unseen.serving.studio import overview_html, pool_html
 from unseen.serving.studio.class_chooser import ClassDialogue, draw_labels
-from unseen.serving.studio.downloads import DOWNLOADS
+from unseen.serving.studio.downloads import draw_downloads
 from unseen.serving.studio.gallery_html import gallery, rows_to_review, tile
 from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON, MethodBoard
 from unseen.serving.studio.outcomes import Outcome, compare
 from unseen.serving.studio.page_frame import page_frame
-from unseen.serving.studio.sessions import write_known
 
 if TYPE_CHECKING:
     from unseen.serving.studio.app import Library
@@ -169,7 +166,7 @@ class Desk:
         self._draw_overview(results[0])
         self._draw_comparison(results)
         draw_labels(self.labels, live, self._choose)
-        self._draw_downloads()
+        draw_downloads(self.downloads, self.library, live)
 
     def _rows(self, outcome: Outcome, name: str, rows: list[int]) -> str:
         data = outcome.fitted.task.data
@@ -246,7 +243,7 @@ class Desk:
             rows = comparison.rows[:SHOWN_DIFFERENCES]
             _clickable(pool_html.differences_html(self.live.key, outcomes, rows), self._pressed)
 
-    def _pressed(self, event: Any) -> None:
+    def _pressed(self, event: GenericEventArguments) -> None:
         if "row" in event.args:
             self._choose(int(event.args["row"]))
         elif "pair" in event.args and self.live.results:
@@ -264,47 +261,12 @@ class Desk:
             with self.dialogues:  # what was pressed may be drawn anew while the dialogue is open
                 ClassDialogue(self.live, rows)
 
-    # ------------------------------------------------------------------ downloads
 
-    def _draw_downloads(self) -> None:
-        self.downloads.clear()
-        self.downloads.visible = True
-        with self.downloads:
-            ui.html("<h2>Download</h2>", sanitize=False)
-            for name in self.live.outcomes:
-                with ui.element("div").classes("line"):
-                    if len(self.live.outcomes) > 1:
-                        ui.label(name).style("min-width:11rem")
-                    for text, write in DOWNLOADS.items():
-                        button = ui.button(text, on_click=self._download(name, write))
-                        button.props(f'outline no-caps aria-label="{text}, {name}"')
-            if self.live.session.labels:
-                with ui.element("div").classes("line"):
-                    ui.button("Your labels (CSV)", on_click=self._download_known).props(
-                        "outline no-caps"
-                    )
-
-    def _download(self, name: str, write: Callable[[Outcome, Path], Path]) -> Callable[[], Any]:
-        async def work() -> None:
-            outcome = next(result for result in self.live.results if result.method == name)
-            with tempfile.TemporaryDirectory(dir=self.library.folder) as folder:
-                path = await asyncio.to_thread(write, outcome, Path(folder))
-                ui.download.content(path.read_bytes(), path.name)
-
-        return work
-
-    def _download_known(self) -> None:
-        with tempfile.TemporaryDirectory(dir=self.library.folder) as folder:
-            session = self.live.session
-            path = write_known(session.labels, Path(folder) / "known.csv", session.source.kind)
-            ui.download.content(path.read_bytes(), path.name)
-
-
-def _card(name: str) -> Any:
+def _card(name: str) -> ui.element:
     card = ui.element("section").classes("card").props(f'aria-label="{name}"')
     card.visible = False
     return card
 
 
-def _clickable(content: str, pressed: Callable[[Any], None]) -> Any:
+def _clickable(content: str, pressed: Callable[[GenericEventArguments], None]) -> ui.html:
     return ui.html(content, sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)

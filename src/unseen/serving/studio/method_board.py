@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from unseen.serving.studio import pool_html
 from unseen.serving.studio.gallery_html import classes_html
@@ -99,7 +99,7 @@ class MethodBoard:
         else:
             self.show_result()
 
-    def _pressed(self, event: Any) -> None:
+    def _pressed(self, event: GenericEventArguments) -> None:
         pressed = event.args
         if "row" in pressed:
             self._choose(int(pressed["row"]))
@@ -111,5 +111,5 @@ class MethodBoard:
                 self.show(self.history[place])
 
 
-def _clickable_html(pressed: Callable[[object], None]) -> Any:
+def _clickable_html(pressed: Callable[[GenericEventArguments], None]) -> ui.html:
     return ui.html("", sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)
