@@ -17,8 +17,12 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hashes are checked, and nothing is installed that the lock does not name.
 LOCKED = $(BIN)/python -m pip install -qq --require-hashes --no-deps --requirement
 
+# The tests run in JOBS processes, the tests of one file in one of them; make test JOBS=0 runs them in one process.
+JOBS ?= auto
+PARALLEL = -n $(JOBS) --dist loadscope
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
+.PHONY: help setup demo bench test golden study attack bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
   dist lock licences release audit check-workflows test-lowest test-python test-random coverage mutation
 
 help:
@@ -35,8 +39,9 @@ help:
 	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
+	@echo "make attack  mutated files, forged models, kills, two writers, hostile pages and load; ASK=\"--share 0.1\" for a tenth"
 	@echo "make test-lowest     the tests with the lowest versions allowed; make test-python PY=3.12 with another Python"
-	@echo "make test-random     the tests in a random order; SEED=7 for one of them"
+	@echo "make test-random     the tests in a random order (SEED=7 for one of them), and whether they leave files, processes or ports"
 	@echo "make coverage        the tests, with the share of lines and branches that they reach"
 	@echo "make mutation        small faults put into metrics, model_selection, semantics and solvers: which go unnoticed"
 	@echo "make dist            sdist and wheel, built twice, checked, and tried in empty environments; SBOM"
@@ -78,7 +83,7 @@ test: setup
 	@echo "mypy: types";           $(BIN)/mypy --no-error-summary
 	@echo "lint-imports: layers";  $(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 	@echo "pytest: tests, doctests, README, examples"
-	@$(BIN)/pytest -q -m "not slow and not site"
+	@$(BIN)/pytest -q -m "not slow and not site" $(PARALLEL)
 
 # More options in ASK: make test-lowest ASK="tests/test_metrics.py --keep"
 test-lowest: $(RELEASE)
@@ -89,11 +94,11 @@ test-python: $(RELEASE)
 
 # The order is drawn from SEED, which a failure names.
 test-random: setup
-	@$(BIN)/pytest -q -m "not slow and not site" --shuffle $(or $(SEED),$(shell date +%s))
+	@$(BIN)/pytest -q -m "not slow and not site" --leaks --shuffle $(or $(SEED),$(shell date +%s))
 
 coverage: setup
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -q -m "not slow and not site"
+	@$(BIN)/coverage run -m pytest -q -m "not slow and not site" $(PARALLEL)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
@@ -150,6 +155,9 @@ docs-numbers: setup
 
 study: setup
 	@$(BIN)/pytest -q -m slow
+
+attack: setup
+	@$(BIN)/python tests/attack/attack.py $(ASK)
 
 bench-serving: setup
 	@$(BIN)/python benchmarks/serving.py

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import collections
+import io
 import json
 import os
 import re
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 ROWS = 4
+MANY_ROWS = 1000
 BARE = """
 import json, sys
 from fastapi import FastAPI, Request
@@ -80,9 +82,11 @@ async def client(
     writer.close()
 
 
-async def measure(port: int, path: str, body: bytes, clients: int, seconds: float) -> dict[str, Any]:
+async def measure(
+    port: int, path: str, body: bytes, clients: int, seconds: float, kind: str = "application/json"
+) -> dict[str, Any]:
     """Return throughput, percentiles and statuses."""
-    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n"
     request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
     times: list[float] = []
     statuses: collections.Counter[int] = collections.Counter()
@@ -102,6 +106,29 @@ def processor_seconds(process: subprocess.Popen[str]) -> float:
         return float("nan")
     fields = stat.read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def compared_bodies(service: subprocess.Popen[str], port: int, X: Any, seconds: float) -> str:
+    """Return the rows a second of ``.npy`` bodies (float32) as a ratio to those of JSON, by turns."""
+    rows = X[:MANY_ROWS].astype(float).round(6)
+    stream = io.BytesIO()
+    np.save(stream, rows.astype(np.float32))
+    bodies = {
+        "application/json": json.dumps({"features": rows.tolist()}).encode(),
+        "application/x-npy": stream.getvalue(),
+    }
+    answered, spent = dict.fromkeys(bodies, 0.0), dict.fromkeys(bodies, 0.0)
+    for _ in range(3):
+        for kind, body in bodies.items():
+            before = processor_seconds(service)
+            shown = asyncio.run(measure(port, "/predict", body, 4, seconds / 6, kind))
+            spent[kind] += processor_seconds(service) - before
+            answered[kind] += len(rows) * shown["statuses"].get(200, 0)
+    json_rate, npy_rate = (answered[kind] / spent[kind] for kind in bodies)
+    return (
+        f"rows a second of the server's processor, {len(rows)} × {rows.shape[1]} a request: "
+        f"JSON {json_rate:,.0f}, .npy {npy_rate:,.0f}, {npy_rate / json_rate:.1f} times as many"
+    )
 
 
 def main() -> None:
@@ -144,6 +171,7 @@ def main() -> None:
                     f"p50 {1000 * shown['p50']:6.1f} ms   p99 {1000 * shown['p99']:6.1f} ms   "
                     f"{1000 * shown['processor']:.2f} ms of processor each   {shown['statuses']}"
                 )
+            print(compared_bodies(service, port, data.X[data.test_unseen], options.seconds))
         finally:
             for process in (service, bare):
                 process.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--shuffle", type=int, metavar="SEED", help="run the tests in an order of this seed"
     )
+    parser.addoption("--leaks", action="store_true", help="fail if files, processes or ports are left")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,6 +31,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_report_header(config: pytest.Config) -> str | None:
     seed = config.getoption("--shuffle")
     return None if seed is None else f"order: --shuffle {seed}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not request.config.getoption("--leaks"):
+        yield
+        return
+    from leaks import leaks, look
+
+    before = look()
+    yield
+    left = leaks(before)
+    assert left == [], "the tests left " + ", ".join(left)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
+import sys
 import tomllib
 import zipfile
 from itertools import chain
@@ -14,6 +16,7 @@ import pytest
 
 import build_release
 import cut_release
+import leaks
 import licences
 import lock
 import unseen
@@ -204,3 +207,19 @@ def test_workflows_call_targets_that_the_makefile_has(file):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"run: make ([a-z-]+)", file.read_text(encoding="utf-8")):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{file.name}: make {target}"
+
+
+def test_what_tests_leave_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaks, "ROOT", tmp_path)
+    monkeypatch.setattr(leaks, "EXPECTED", ("__pycache__",))
+    (tmp_path / "tests").mkdir()
+    before = leaks.look()
+    (tmp_path / "left.txt").touch()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        with child:
+            found = leaks.leaks(before)
+            child.stdin.close()
+    assert {f"file {tmp_path / 'left.txt'}", f"process {child.pid}", f"port {port}"} <= set(found)
+    assert not {f"process {child.pid}", f"port {port}"} & set(leaks.leaks(before))

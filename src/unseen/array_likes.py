@@ -6,12 +6,15 @@ Each is turned into what scikit-learn's validation reads, or refused with a reme
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from unseen.typing import Array, Codes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 MOST_DENSE_BYTES = 2**30
 """Memory that a sparse X may take as a dense array; above it, X is refused."""
@@ -31,7 +34,7 @@ def readable_features(X: object, owner: str, note: bool = False) -> Any:
     return X
 
 
-def _dense(X: Any, owner: str, note: bool) -> Array:
+def _dense(X: sparse.spmatrix, owner: str, note: bool) -> Array:
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(float)
     size = dtype.itemsize * int(np.prod(X.shape, dtype=object))
     shape = " × ".join(f"{n:,}" for n in X.shape)
@@ -53,7 +56,7 @@ def _dense(X: Any, owner: str, note: bool) -> Array:
     return np.asarray(X.astype(dtype).toarray(order="C"))
 
 
-def _refuse_text_columns(X: Any) -> None:
+def _refuse_text_columns(X: DataFrame) -> None:
     """Name the columns of a frame that hold no numbers."""
     texts = [
         name for k, name in enumerate(X.columns) if not _holds_numbers(X.dtypes.iloc[k], X.iloc[:, k])
@@ -67,7 +70,7 @@ def _refuse_text_columns(X: Any) -> None:
         )
 
 
-def _holds_numbers(dtype: object, column: Any) -> bool:
+def _holds_numbers(dtype: object, column: Series) -> bool:
     kind = getattr(dtype, "kind", "O")
     if kind in "fiub" or kind == "c":  # of complex numbers validation has its own message
         return True

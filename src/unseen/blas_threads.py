@@ -17,7 +17,7 @@ MOST_WORK_OF_ONE_THREAD = 2e9
 about a tenth of a second on one core."""
 
 
-def is_small(X: Any) -> bool:
+def is_small(X: object) -> bool:
     """Tell whether the products of a fit on ``X`` are too small to be worth several threads.
 
     >>> import numpy as np

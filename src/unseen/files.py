@@ -18,12 +18,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.exceptions import DataError, FileBusyError
+from unseen.typing import Array, DType
 from unseen.version import install_command
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         )
 
 
-def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+def read_npy(path: str | os.PathLike[str]) -> Array:
     """Map a ``.npy`` file into memory; object arrays (which would be unpickled) are refused."""
     with reading(path), Path(path).open("rb") as file:
         shape, fortran, dtype = npy_header(file, path)
@@ -119,7 +119,7 @@ def read_npy(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
         return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
 
 
-def npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, DType]:
     """Return shape, whether columns come first, and type; nothing is read beyond the header."""
     major = np.lib.format.read_magic(file)[0]
     readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
@@ -136,7 +136,7 @@ def npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, np
     return shape, fortran, dtype
 
 
-def check_extent(place: object, shape: tuple[int, ...], dtype: np.dtype[Any], there: int) -> None:
+def check_extent(place: object, shape: tuple[int, ...], dtype: DType, there: int) -> None:
     """Refuse a header that claims more or fewer bytes than there are."""
     wanted = math.prod(shape) * dtype.itemsize
     if wanted != there:

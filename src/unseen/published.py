@@ -73,7 +73,7 @@ class PublishedForm:
     published: ClassVar[tuple[PublishedChoice, ...] | None] = None
     """The settings of the authors' form; None for a class that is no published method."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         settings = vars(cls).get("published")
         if settings and cls.__doc__:

@@ -32,6 +32,7 @@ class SqliteFile:
             path, timeout=60, isolation_level=None, check_same_thread=not threads
         )
         try:
+            self._database.execute("pragma trusted_schema=off")  # its own views and triggers do little
             self._database.execute("pragma journal_mode=wal")
             self._database.execute(f"pragma synchronous={synchronous}")
             self._database.executescript(schema)

@@ -15,12 +15,16 @@ Codes = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 """Which rows, or which classes, are meant."""
 
+DType: TypeAlias = np.dtype[Any]
+"""The type of the entries of an array."""
 Label: TypeAlias = Hashable
 """The name of a class: a string or an integer, also of NumPy."""
 CandidateClasses: TypeAlias = str | Sequence[Label] | Array | None
 """Among which classes to answer: "unseen", "seen", "all", or a list of classes."""
 ClassShares: TypeAlias = Mapping[str, float] | Mapping[int, float]
 """The share of each class."""
+Variables: TypeAlias = dict[str, Any]
+"""Arrays, texts and records by name, as a container file holds them: its reader knows their types."""
 JsonObject: TypeAlias = dict[str, Any]
 """An object of JSON, as :mod:`json` reads and writes it: only what reads it knows its members."""
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -35,7 +39,7 @@ class RowValues(Protocol):
         """Rows first, as of an array."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """As of an array."""
 
     def __len__(self) -> int: ...
@@ -61,7 +65,7 @@ class Classifier(Protocol):
     def decision_function(self, X: object) -> Any:
         """Return scores, columns as in ``classes_``."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters by name."""
 
     def set_params(self, **params: object) -> object:

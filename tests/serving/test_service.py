@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
@@ -420,3 +421,64 @@ def test_keeper_keeps_the_old_model_when_writing_fails(model_file, monkeypatch):
     assert model_file.read_bytes() == before
     left = {p.name for p in model_file.parent.iterdir()}
     assert left == {model_file.name, f".{model_file.name}.lock"}
+
+
+def npy(X, **kwargs):
+    """Return the bytes that ``numpy.save`` writes."""
+    stream = io.BytesIO()
+    np.save(stream, X, **kwargs)
+    return stream.getvalue()
+
+
+def post_npy(client, body):
+    return client.post("/predict", content=body, headers={"content-type": "application/x-npy"})
+
+
+@pytest.mark.parametrize("dtype", ["<f8", "<f4", ">f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_as_npy_are_answered_as_rows_in_json(client, dtype, order):
+    X = np.asarray(make_toy().X[:7], dtype=dtype, order=order)
+    answer = post_npy(client, npy(X))
+    assert answer.status_code == 200
+    assert answer.json() == client.post("/predict", json={"features": X.tolist()}).json()
+
+
+HEADER = npy(np.zeros((2, 20)))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "not what numpy.save writes"),
+        (b"PK\x03\x04" + bytes(60), "not what numpy.save writes"),
+        (b"\x93NUMPY\x01\x00\x76\x00" + b"(" * 118, "not what numpy.save writes"),
+        (b"\x93NUMPY\x03\x00" + HEADER[8:], "version 3; 1 and 2 are known"),
+        (HEADER[:40], "not what numpy.save writes"),
+        (HEADER[:-1], "claims shape (2, 20) of float64, 320 bytes, but holds 319"),
+        (HEADER + b"\0", "but holds 321"),
+        (HEADER.replace(b"(2, 20)", b"(9, 20)"), "claims shape (9, 20)"),
+        (HEADER.replace(b"(2, 20)", b"(-2,20)"), "claims the shape (-2, 20)"),
+        (npy(np.array([["a"]], dtype=object), allow_pickle=True), "could run code"),
+        (npy(np.zeros((2, 20), dtype=int)), "holds int64; send float16, float32 or float64"),
+        (npy(np.zeros((2, 20), dtype="g")), "send float16, float32 or float64"),
+        (npy(np.zeros(20)), "1 dimension(s); send two"),
+        (npy(np.zeros((2, 20, 1))), "3 dimension(s); send two"),
+        (npy(np.zeros((0, 20))), "0 rows; send 1 to 32"),
+        (npy(np.zeros((33, 20))), "33 rows; send 1 to 32"),
+        (npy(np.zeros((2, 19))), "Row 0 has 19 numbers, but the model takes 20"),
+        (npy(np.full((2, 20), np.nan)), "Row 0, column 0 is NaN or infinite"),
+        (npy(np.full((2, 20), np.inf, dtype="f2")), "Row 0, column 0 is NaN or infinite"),
+    ],
+)
+def test_npy_bodies_that_are_refused(client, body, message):
+    answer = post_npy(client, body)
+    assert answer.status_code == 422
+    assert message in answer.json()["detail"]
+
+
+def test_the_refusal_of_a_content_type_names_both_that_are_taken(client):
+    answer = client.post("/predict", content=b"x", headers={"content-type": "text/csv"})
+    assert answer.status_code == 415
+    assert answer.json()["detail"] == "Send application/json or application/x-npy. Got text/csv."
+    added = client.post("/classes", content=b"x", headers={"content-type": "application/x-npy"})
+    assert added.json()["detail"] == "Send application/json. Got application/x-npy."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -12,6 +12,7 @@ from unseen.cli import options, output
 from unseen.cli.progress import extracting
 from unseen.exceptions import DataError
 from unseen.files import atomic_file
+from unseen.typing import Array
 
 
 def extract(
@@ -71,7 +72,7 @@ def extract(
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
-def _write_features(out: Path, X: Any, images: list[str], classes: list[str], name: str) -> None:
+def _write_features(out: Path, X: Array, images: list[str], classes: list[str], name: str) -> None:
     from unseen.datasets.table_files import write_table
 
     with atomic_file(out) as temporary:

@@ -61,7 +61,7 @@ def serve(
     ] = 512,
     max_memory: Annotated[
         int, typer.Option(help="Bytes of all requests in progress; more is 503.", min=1)
-    ] = 96 * 2**20,
+    ] = 64 * 2**20,
     body_seconds: Annotated[
         float, typer.Option(help="In which a request must have come in.", min=0.1)
     ] = 10.0,

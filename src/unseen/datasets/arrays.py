@@ -30,7 +30,7 @@ from unseen.files import (
     read_npy,
     reading,
 )
-from unseen.typing import Array
+from unseen.typing import Array, Variables
 
 PathLike = str | os.PathLike[str]
 
@@ -149,7 +149,7 @@ def read_mat(
     *,
     lazy: Collection[str] = (),
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> dict[str, Any]:
+) -> Variables:
     """Read a MATLAB file of v5 or v7.3, each array transposed: MATLAB's last index comes first.
 
     So ``features``, p×N in MATLAB, comes as N×p in row order without a copy, from either version.
@@ -166,7 +166,7 @@ def read_container(
     *,
     lazy: Collection[str] = (),
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> dict[str, Any]:
+) -> Variables:
     """Read named arrays of a ``.npz``, ``.mat`` or ``.h5`` file, rows first."""
     suffix = Path(path).suffix.lower()
     if suffix == ".npz":

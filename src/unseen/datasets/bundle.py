@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,14 @@ from unseen.datasets.sidecar import describe, from_json, to_json
 from unseen.datasets.splits import PARTS
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, atomic_file
+from unseen.typing import Variables
 
 PathLike = str | os.PathLike[str]
 
 
 def write_bundle(dataset: ZeroShotDataset, target: PathLike) -> None:
     """Write a data set to one uncompressed ``.npz``."""
-    arrays: dict[str, Any] = {
+    arrays: Variables = {
         "X": np.ascontiguousarray(dataset.X),
         "y": dataset.y,
         "classes": dataset.semantics.classes,

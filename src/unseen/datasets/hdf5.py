@@ -19,7 +19,7 @@ import numpy.typing as npt
 from unseen.datasets.hdf5_text import read_variable_text
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
-from unseen.typing import Array
+from unseen.typing import Array, DType, Variables
 
 if TYPE_CHECKING:
     from h5py import Dataset, File
@@ -50,7 +50,7 @@ class HDF5Rows:
     def __init__(self, path: str | os.PathLike[str], dataset: Dataset) -> None:
         self._path, self._dataset = path, dataset
         self.shape: tuple[int, ...] = tuple(dataset.shape)
-        self.dtype: np.dtype[Any] = dataset.dtype
+        self.dtype: DType = dataset.dtype
         self.ndim = len(self.shape)
 
     def __len__(self) -> int:
@@ -86,14 +86,14 @@ def read_hdf5(
     *,
     lazy: Collection[str] = (),
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> dict[str, Any]:
+) -> Variables:
     """Read top-level data sets; those in ``lazy`` are opened, not read.
 
     Numbers come as arrays in the file's own order (for MATLAB v7.3: transposed), text and cells
     of text as lists of ``str``. With ``names`` unset, everything but groups is read.
     """
     h5py = need("h5py", path)
-    values: dict[str, Any] = {}
+    values: Variables = {}
     with reading(path):
         file = h5py.File(path, "r", locking=False)
         for name in list(file) if names is None else [n for n in names if n in file]:
@@ -125,7 +125,7 @@ def _checked(h5py: ModuleType, file: File, path: str | os.PathLike[str], name: s
             "Copy the data into the file itself."
         )
     dataset = file[name]
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, h5py.Dataset):
         raise DataError(f"{place} is not a data set.")
     _check_storage(dataset, place)
     return dataset
@@ -189,7 +189,7 @@ def _attribute(dataset: Dataset, name: str) -> Any:
 
 def _reference(h5py: ModuleType, file: File, path: object, place: str, ref: object) -> str:
     target = file[ref]  # an object reference cannot leave its file
-    if not isinstance(target, Dataset):
+    if not isinstance(target, h5py.Dataset):
         raise DataError(f"{path}: {place} refers to something that is not a text.")
     return _characters(target, f"{path}: {place}")
 

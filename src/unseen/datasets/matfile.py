@@ -22,7 +22,7 @@ import numpy as np
 from unseen.datasets.mattext import MATRIX, read_flags, read_tag, text_or_cell
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
-from unseen.typing import Array
+from unseen.typing import Array, Variables
 
 _COMPRESSED = 15
 # storage type of an element -> dtype
@@ -118,7 +118,7 @@ def read_mat5(
     names: Collection[str] | None = None,
     *,
     max_bytes: int = DEFAULT_MAX_BYTES,
-) -> dict[str, Any]:
+) -> Variables:
     """Read variables of a MATLAB v5 file (``-v6``, ``-v7``).
 
     Parameters
@@ -135,7 +135,7 @@ def read_mat5(
         A numeric variable as an array of MATLAB's shape, in column order and in the type of its
         class; text as ``str``; a cell or a matrix of text as a list of ``str``.
     """
-    values: dict[str, Any] = {}
+    values: Variables = {}
     with reading(path), Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         order = _byte_order(path, file.read(128))

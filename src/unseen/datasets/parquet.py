@@ -10,12 +10,12 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, need, reading
-from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes, read_columns
 from unseen.typing import Array
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray
-    from pyarrow.parquet import FileMetaData, ParquetFile
+    from pyarrow.parquet import ParquetFile
 
 PathLike = str | os.PathLike[str]
 
@@ -29,7 +29,7 @@ def read_parquet_columns(
         names = [str(n) for n in file.schema_arrow.names]
         strings: dict[str, list[str]] = {}
         for name in (n for n in names if n in text):
-            column = _column(file, name)
+            column = _column(path, file, name)
             max_bytes -= check_texts(path, column, max_bytes)
             cells = enumerate(column.to_pylist())
             strings[name] = [_text_cell(path, name, row, value) for row, value in cells]
@@ -38,7 +38,7 @@ def read_parquet_columns(
         rows = file.metadata.num_rows
         values = np.empty((rows, len(numeric)), np.result_type(*types) if types else np.float64)
         for position, name in enumerate(numeric):
-            column = _column(file, name)
+            column = _column(path, file, name)
             if column.null_count:
                 raise DataError(f"{path}: column {name!r} has {column.null_count} empty cell(s).")
             values[:, position] = column.to_numpy()
@@ -56,7 +56,7 @@ def open_parquet(
     parquet = need("pyarrow.parquet", path)
     with reading(path):
         file = parquet.ParquetFile(path, memory_map=False)
-        _check_parquet(path, file.metadata, max_bytes)
+        _check_parquet(path, file, max_bytes)
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise DataError(f"{path}: names a column twice.")
@@ -64,13 +64,14 @@ def open_parquet(
         return parquet.ParquetFile(path, memory_map=False, read_dictionary=coded) if coded else file
 
 
-def _column(file: ParquetFile, name: str) -> ChunkedArray:
-    return file.read([name], use_threads=False).column(0)
+def _column(path: PathLike, file: ParquetFile, name: str) -> ChunkedArray:
+    return read_columns(path, file, [name]).column(0)
 
 
-def _check_parquet(path: PathLike, metadata: FileMetaData, max_bytes: int) -> None:
+def _check_parquet(path: PathLike, file: ParquetFile, max_bytes: int) -> None:
+    metadata = file.metadata
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    claimed = sum(decoded_bytes(group) for group in groups)
+    claimed = sum(decoded_bytes(file, i) for i in range(len(groups)))
     claimed = max(claimed, 8 * metadata.num_rows * metadata.num_columns)
     check_decoded(path, "the table", claimed, max_bytes)
     if sum(g.num_rows for g in groups) != metadata.num_rows:

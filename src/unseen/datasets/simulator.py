@@ -39,6 +39,31 @@ SHAPES = {
 }
 
 
+@dataclass(frozen=True)
+class Difficulty:
+    """How hard a real data set is; the guide has the measurements that these follow."""
+
+    within: float
+    """Variance within classes, in units of the variance of their means."""
+    decay: float
+    """The i-th variance of a row about its class mean falls as i^-decay."""
+    mean_decay: float
+    """The same of class means, which lie in fewer directions."""
+    foretold: float
+    """The share of the variance of class means that is a linear function of the vectors."""
+    size_deviation: float
+    """Standard deviation of the logarithm of class sizes."""
+
+
+_CUB = Difficulty(within=1.8, decay=0.7, mean_decay=1.6, foretold=0.72, size_deviation=0.1)
+_AWA = Difficulty(within=11.0, decay=1.0, mean_decay=1.3, foretold=0.5, size_deviation=0.54)
+REAL = {"CUB": _CUB, "SUN": _CUB, "AwA": _AWA, "aPY": _AWA}
+"""Fitted to CUB (EfficientNet-Lite0) and AwA1 (original descriptors); SUN and aPY are assumed alike."""
+
+LATENT = 256
+"""Directions in which rows of a data set of real difficulty vary."""
+
+
 def simulate(
     like: Literal["AwA", "CUB", "aPY", "SUN"] = "AwA",
     *,
@@ -47,6 +72,7 @@ def simulate(
     domain_shift: float = 0.3,
     label_noise: float = 0.0,
     held_out: float = 0.0,
+    difficulty: Literal["easy", "real"] = "easy",
     random_state: int | np.random.Generator | None = None,
 ) -> ZeroShotDataset:
     """Simulate a zero-shot data set at the shape of a benchmark.
@@ -70,6 +96,10 @@ def simulate(
         The fraction of training rows whose class is replaced by another seen class.
     held_out : float
         The fraction of rows of seen classes that go to ``test_seen``.
+    difficulty : {"easy", "real"}
+        "easy": nearly every method is right on all rows, which is enough for times. "real": spectrum,
+        variance within classes, class sizes and how far semantics foretell a mean follow CUB and AwA1,
+        so that methods differ as they do there; features are then not rectified.
     random_state : int or Generator, optional
 
     Returns
@@ -91,12 +121,20 @@ def simulate(
     unseen = np.zeros(len(classes), dtype=bool)
     unseen[rng.permutation(len(classes))[: shape.unseen]] = True
     vectors = _class_vectors(rng, len(classes), shape.attributes)
-    labels = _labels(rng, unseen, shape, scale)
-    means = _class_means(rng, vectors, unseen, n_features or shape.features, domain_shift)
-    X = _rows(rng, means, labels)
+    if difficulty not in ("easy", "real"):
+        raise DataError(f"difficulty must be 'easy' or 'real'. Got {difficulty!r} instead.")
+    real = REAL[like] if difficulty == "real" else None
+    labels = _labels(rng, unseen, shape, scale, 0.5 if real is None else real.size_deviation)
+    width = n_features or shape.features
+    if real is None:
+        means = _class_means(rng, vectors, unseen, width, domain_shift)
+        X = _rows(rng, means, labels)
+    else:
+        X = _real_rows(rng, vectors, unseen, labels, width, domain_shift, real)
     train, test_seen = _parts(rng, np.flatnonzero(~unseen[labels]), held_out)
     labels = _noisy(rng, labels, train, np.flatnonzero(~unseen), label_noise)
     knobs = f"scale={scale}, domain_shift={domain_shift}, label_noise={label_noise}"
+    knobs += f", difficulty={difficulty}" if real is not None else ""
     return ZeroShotDataset(
         X=X,
         y=classes[labels],
@@ -134,13 +172,15 @@ def _class_vectors(rng: np.random.Generator, classes: int, attributes: int) -> A
     return vectors.round(4)
 
 
-def _labels(rng: np.random.Generator, unseen: Array, shape: Shape, scale: float) -> Array:
+def _labels(
+    rng: np.random.Generator, unseen: Array, shape: Shape, scale: float, deviation: float
+) -> Array:
     """Return the class of each row, shuffled: unequal sizes that add up to the true totals."""
     sizes = np.zeros(len(unseen), dtype=np.intp)
     for group, total in ((~unseen, shape.seen_rows), (unseen, shape.unseen_rows)):
         count = int(group.sum())
         rows = max(round(total * scale), 2 * count)
-        weights = np.exp(0.5 * rng.standard_normal(count))
+        weights = np.exp(deviation * rng.standard_normal(count))
         extra = rng.multinomial(rows - 2 * count, weights / weights.sum())
         sizes[group] = 2 + extra
     return rng.permutation(np.repeat(np.arange(len(unseen)), sizes))
@@ -169,6 +209,42 @@ def _rows(rng: np.random.Generator, means: Array, labels: Array) -> npt.NDArray[
         block *= _NOISE
         block += means[labels[start : start + _BLOCK]]
         np.maximum(block, 0, out=block)
+    return X
+
+
+def _real_rows(
+    rng: np.random.Generator,
+    vectors: Array,
+    unseen: Array,
+    labels: Array,
+    features: int,
+    shift: float,
+    real: Difficulty,
+) -> npt.NDArray[np.float32]:
+    """Draw rows whose classes overlap as in a real data set.
+
+    Class means and rows about them vary in the same few hundred directions, means mostly in the first;
+    a part of a mean is foretold by the vector, the rest is not.
+    """
+    rank = min(LATENT, features)
+    places = np.arange(1, rank + 1)
+    within, between = (places ** (-decay / 2) for decay in (real.decay, real.mean_decay))
+    within *= np.sqrt(real.within) / np.linalg.norm(within)
+    between /= np.linalg.norm(between)
+    width = vectors.shape[1]
+    centred = (vectors - vectors.mean(axis=0)) / vectors.std() / np.sqrt(width)
+    told = centred @ rng.standard_normal((width, rank))
+    if shift:
+        told[unseen] += shift * (centred[unseen] @ rng.standard_normal((width, rank)))
+    told /= told.std()
+    untold = rng.standard_normal(told.shape)
+    means = (np.sqrt(real.foretold) * told + np.sqrt(1 - real.foretold) * untold) * between
+    basis = rng.standard_normal((rank, features), dtype=np.float32) / np.float32(np.sqrt(rank))
+    X = np.empty((len(labels), features), dtype=np.float32)
+    for start in range(0, len(X), _BLOCK):
+        own = labels[start : start + _BLOCK]
+        rows = means[own] + within * rng.standard_normal((len(own), rank))
+        X[start : start + len(own)] = rows.astype(np.float32) @ basis
     return X
 
 

@@ -16,7 +16,7 @@ from unseen.datasets.parquet import read_parquet_columns
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.spreadsheet_cells import neutral_cell, original_cell
-from unseen.typing import Array
+from unseen.typing import Array, DType
 
 PathLike = str | os.PathLike[str]
 
@@ -86,7 +86,7 @@ def _body(
     lines: Iterator[tuple[int, list[str]]],
     names: Sequence[str],
     text: Collection[str],
-    dtype: np.dtype[Any],
+    dtype: DType,
 ) -> Table:
     places = {name: i for i, name in enumerate(names) if name in text}
     numeric = [i for i, name in enumerate(names) if name not in places]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from unseen.exceptions import DataError
 
@@ -16,8 +15,8 @@ class Printed:
     note: str
     published: bool = False
     """Whether this is on top of the form of the method's authors, or of our defaults."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    fast_parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    fast_parameters: Mapping[str, object] = field(default_factory=dict)
     """What the fast form adds."""
 
 

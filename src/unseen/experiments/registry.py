@@ -31,7 +31,9 @@ MEASUREMENTS = (AUDIT, DISTANCE)
 ONE_HOT_METHODS = ("ESZSL", "ASTE", "TASTE")
 """Methods whose scores are regressed on one-hot labels: their seen error is a term of Eq. (25)."""
 
-_SIMULATED = re.compile(r"simulated-(?P<like>\w+)(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?")
+_SIMULATED = re.compile(
+    r"simulated-(?P<like>\w+)(?P<real>-real)?(@(?P<scale>[\d.]+))?(x(?P<features>\d+))?"
+)
 NEARBY = Path("..") / "shared" / "data"
 """A data folder beside the project, relative to where the command is run."""
 STANDARD_CLASSES = "testclasses.txt"
@@ -51,7 +53,7 @@ def configured(
     seed: int,
     C: float | None = None,
     candidates: object = None,
-    form: tuple[str, Sequence[tuple[str, Any]]] = ("default", ()),
+    form: tuple[str, Sequence[tuple[str, object]]] = ("default", ()),
 ) -> Any:
     """Return an unfitted estimator, seeded, with C fixed if it is given.
 
@@ -178,6 +180,7 @@ def load(name: str, extra: Path | None = None) -> ZeroShotDataset:
             scale=float(simulated["scale"] or 1),
             n_features=int(features) if features else None,
             held_out=HELD_OUT,
+            difficulty="real" if simulated["real"] else "easy",
             random_state=derive_seed(name),
         )
     path = _path(name, extra)

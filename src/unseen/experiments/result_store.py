@@ -10,7 +10,8 @@ import json
 import math
 import platform
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -109,10 +110,9 @@ class Store(SqliteFile):
     """
 
     def __init__(self, path: str | Path) -> None:
-        try:
-            super().__init__(Path(path), _SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise DataError(f"{path}: is not a store of results: {error}. Name another.") from None
+        self.path = Path(path)
+        with self._guarded():
+            super().__init__(self.path, _SCHEMA)
 
     def write(self, cell: Cell, outcome: Outcome) -> None:
         """Store one cell in one transaction; an earlier row of the same cell is replaced."""
@@ -125,24 +125,39 @@ class Store(SqliteFile):
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         marks = ", ".join("?" for _ in values)
-        with self._database:
+        with self._guarded(), self._database:
             self._database.execute(f"insert or replace into cells values ({marks})", values)
 
     def statuses(self) -> dict[str, str]:
         """Return key → status of every row."""
-        return dict(self._database.execute("select key, status from cells").fetchall())
+        with self._guarded():
+            return dict(self._database.execute("select key, status from cells").fetchall())
 
     def rows(self, keys: Iterable[str] | None = None) -> list[Row]:
         """Return rows in the order of ``keys``, or all of them in the order of their keys."""
         names = ", ".join(f'"{c}"' for c in _COLUMNS)
-        stored = self._database.execute(f"select {names} from cells order by key").fetchall()
-        rows = {values[0]: _row(values) for values in stored}
+        with self._guarded():
+            stored = self._database.execute(f"select {names} from cells order by key").fetchall()
+            rows = {values[0]: _row(values) for values in stored}
         return list(rows.values()) if keys is None else [rows[k] for k in keys if k in rows]
 
-    def untimed(self) -> list[tuple[Any, ...]]:
+    def untimed(self) -> list[tuple[object, ...]]:
         """Return the columns that two runs must agree on, for comparison."""
         names = ", ".join(f'"{c}"' for c in UNTIMED)
-        return self._database.execute(f"select {names} from cells order by key").fetchall()
+        with self._guarded():
+            return self._database.execute(f"select {names} from cells order by key").fetchall()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Make what SQLite or a damaged row raises a DataError that names the file."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
+            detail = str(error).split("\n")[0]
+            raise DataError(
+                f"{self.path}: is not a store of results, or is damaged or in use: {detail}. Name "
+                "another."
+            ) from None
 
 
 def _row(values: tuple[Any, ...]) -> Row:
@@ -158,7 +173,7 @@ def _json(value: object) -> str:
     return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False)
 
 
-def _finite(value: object) -> Any:
+def _finite(value: object) -> object:
     """Turn NaN and infinity, which JSON lacks, into null."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}

@@ -11,7 +11,7 @@ from unseen import metrics
 from unseen.typing import Array
 
 
-def start_predictions(model: Any, X: Array) -> Array | None:
+def start_predictions(model: object, X: Array) -> Array | None:
     """Return the labels that a fitted method gave before its first round; None if it keeps no start.
 
     Methods keep the compatibility or the prototypes of their start.
@@ -26,7 +26,7 @@ def start_predictions(model: Any, X: Array) -> Array | None:
     return None
 
 
-def start_accuracy(model: Any, X: Array, y: Array) -> dict[str, float]:
+def start_accuracy(model: object, X: Array, y: Array) -> dict[str, float]:
     """Return {"start": per-class accuracy of the start}, or nothing."""
     labels = start_predictions(model, X)
     return {} if labels is None else {"start": metrics.per_class_accuracy(y, labels)}

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.exceptions import DataError
 from unseen.features.downloads import check_downloads, load_pretrained
 from unseen.features.pictures import IMAGENET_MEAN, IMAGENET_STD, View
 from unseen.features.torch_backbone import TorchBackbone
 from unseen.files import need
+from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from torch import Tensor
 
 _PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
@@ -34,7 +40,7 @@ def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
             "SigLIP 2 of fixed resolution, whose config.json says siglip."
         )
 
-    def forward(tensor: object) -> Any:
+    def forward(tensor: Tensor) -> Tensor:
         if hasattr(model, "get_image_features"):
             features = model.get_image_features(pixel_values=tensor)
         else:
@@ -42,12 +48,13 @@ def hugging_face(rest: str, weights: Path | None) -> TorchBackbone:
         if hasattr(features, "last_hidden_state"):
             pooled = getattr(features, "pooler_output", None)
             features = features.last_hidden_state[:, 0] if pooled is None else pooled
-        return features.flatten(1)
+        flat: Tensor = features.flatten(1)
+        return flat
 
     return TorchBackbone(name, model, forward, _view_of(given))
 
 
-def _view_of(given: dict[str, Any]) -> View:
+def _view_of(given: JsonObject) -> View:
     """Read what a ``preprocessor_config.json`` says; every model of the hub has its own."""
     size, crop = given.get("size") or {}, given.get("crop_size") or {}
     shortest = _side(size, 224)
@@ -110,7 +117,7 @@ def open_clip(rest: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(name, visual, model.encode_image, view)
 
 
-def _need_with_torchvision(module: str, package: str, name: str) -> Any:
+def _need_with_torchvision(module: str, package: str, name: str) -> ModuleType:
     """Import a library that stands on torchvision, which has no CPU build on every index."""
     try:
         return need(module, name)

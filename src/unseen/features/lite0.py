@@ -9,10 +9,14 @@ filter smooths when it shrinks; TensorFlow's did not.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
 from unseen.files import need, reading
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NAME = "efficientnet-lite0"
 VIEW = View(224, 224 / 256, "bicubic", (127.0,) * 3, (128.0,) * 3)
@@ -29,7 +33,8 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     with reading(weights, "weights of efficientnet-lite0"):
         network.load_state_dict(state)
 
-    def forward(tensor: object) -> object:
-        return network.extract_features(tensor).mean((2, 3))
+    def forward(tensor: Tensor) -> Tensor:
+        features: Tensor = network.extract_features(tensor).mean((2, 3))
+        return features
 
     return TorchBackbone(NAME, network, forward, VIEW)

@@ -16,6 +16,8 @@ from unseen.typing import Array
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from torch import Tensor
+    from torch.nn import Module
 
 
 class TorchBackbone:
@@ -31,12 +33,15 @@ class TorchBackbone:
     view : View
     """
 
-    def __init__(self, name: str, module: Any, forward: Callable[[Any], Any], view: View) -> None:
+    def __init__(
+        self, name: str, module: Module, forward: Callable[[Tensor], Tensor], view: View
+    ) -> None:
         torch = need("torch", name, "images")
         self.name = name
         self.view = view
         self.side = view.side
-        self.module = module.eval().to(memory_format=torch.channels_last)
+        network: Any = module.eval()
+        self.module = network.to(memory_format=torch.channels_last)
         self._forward = forward
         self._torch = torch
         self._mean, self._std = (torch.tensor(v).view(1, 3, 1, 1) for v in (view.mean, view.std))
@@ -47,12 +52,13 @@ class TorchBackbone:
         """Return the square of pixels that the network looks at."""
         return self.view(picture)
 
-    def tensor(self, batch: Array) -> Any:
+    def tensor(self, batch: Array) -> Tensor:
         """Return prepared pictures as the network takes them: scaled, channels first in name only."""
         pixels = self._torch.from_numpy(np.ascontiguousarray(batch)).permute(0, 3, 1, 2)
-        return (pixels.float() - self._mean) / self._std
+        scaled: Tensor = (pixels.float() - self._mean) / self._std
+        return scaled
 
-    def bare(self, tensor: object) -> Any:
+    def bare(self, tensor: Tensor) -> Tensor:
         """Run the network alone on a tensor."""
         with self._torch.inference_mode():
             return self._forward(tensor)
@@ -64,7 +70,7 @@ class TorchBackbone:
         return np.ascontiguousarray(features.reshape(len(batch), -1))
 
 
-def weights_checksum(module: Any) -> str:
+def weights_checksum(module: Module) -> str:
     """Return a checksum of every weight of a module, by name.
 
     Taken before memory is laid out anew, so it does not depend on the layout.
@@ -80,7 +86,7 @@ def _bytes() -> Any:
     return need("torch", "weights", "images").uint8
 
 
-def read_state(path: Path, name: str) -> dict[str, Any]:
+def read_state(path: Path, name: str) -> dict[str, Tensor]:
     """Read a state dict: ``.safetensors``, or torch's own format with weights only, never code."""
     torch = need("torch", name, "images")
     with reading(path, "weights"):

@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unseen.exceptions import DataError
 from unseen.features.pictures import View
 from unseen.features.torch_backbone import TorchBackbone, read_state
 from unseen.files import need
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
 
 NAME = "vgg19-fc7"
 BLOCKS = (2, 2, 4, 4, 4)
@@ -36,10 +40,10 @@ def make(rest: str, weights: Path | None) -> TorchBackbone:
     return TorchBackbone(NAME, network, network, View(side, 224 / 256, "bilinear"))
 
 
-def _network(torch: ModuleType, state: dict[str, object], path: Path) -> tuple[Any, int]:
+def _network(torch: ModuleType, state: dict[str, Tensor], path: Path) -> tuple[Module, int]:
     """Build the layers that the state dict has weights for, and load them."""
     nn = torch.nn
-    features: list[Any] = []
+    features: list[Module] = []
     channels = 3
     for block in BLOCKS:
         for _ in range(block):
@@ -69,7 +73,7 @@ def _network(torch: ModuleType, state: dict[str, object], path: Path) -> tuple[A
     return network, side
 
 
-def _weight(state: dict[str, Any], layer: str, path: Path, dimensions: int) -> Any:
+def _weight(state: dict[str, Tensor], layer: str, path: Path, dimensions: int) -> Tensor:
     weight = state.get(f"{layer}.weight")
     if weight is None or weight.ndim != dimensions:
         got = "nothing" if weight is None else f"shape {tuple(weight.shape)}"

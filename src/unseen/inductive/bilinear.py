@@ -222,7 +222,8 @@ class _Fold:
     """The ridges that all classes but those of one fold give, in two factors.
 
     ``left[:, i]`` is 2(2XᵀX + C·I)⁻¹XᵀY, which all values of μ share; ``left[:, i] @ right[j]`` scores
-    the held-out classes.
+    the held-out classes. With fewer attributes than classes it is 2(2XᵀX + C·I)⁻¹XᵀYAᵀ: the factors
+    then meet in the attributes, and no product is of classes with classes.
     """
 
     def __init__(
@@ -231,11 +232,15 @@ class _Fold:
         others = np.setdiff1d(np.arange(A.shape[1]), part)
         train = total.without(held, others)
         values = [C.at(i, 2 * train.scale) for i in range(len(C.values))]
-        halves = ridge_path(train.second, values, 2 * train.labels, FOLD_ERROR)
-        self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
         seen, unseen = A[:, others], A[:, part]
+        few_attributes = len(A) < len(others)
+        targets = 2 * (train.labels @ seen.T if few_attributes else train.labels)
+        halves = ridge_path(train.second, values, targets, FOLD_ERROR)
+        self.left = np.stack([half.astype(dtype) for half in halves], axis=1)
         ridges = [semantic_ridge(seen, mu.at(j, semantic_scale(seen))) for j in range(len(mu.values))]
-        rights = [seen.T @ np.linalg.solve(H, unseen) for H in ridges]
+        rights = [np.linalg.solve(H, unseen) for H in ridges]
+        if not few_attributes:
+            rights = [seen.T @ right for right in rights]
         self.right = np.stack(rights).astype(dtype)
 
 

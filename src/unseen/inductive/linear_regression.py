@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from unseen.rows.passes import class_patterns
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
-from unseen.typing import Array, CandidateClasses
+from unseen.typing import Array, CandidateClasses, DType
+
+Prepared: TypeAlias = tuple[Sums, Array, Array | None, DType]
+"""What all settings share."""
 
 
 class LinearRegressionZSL(TunedClassifier):
@@ -95,11 +98,11 @@ class LinearRegressionZSL(TunedClassifier):
         per_row, per_class = (np.square(e, dtype=float).sum(axis=1).mean() for e in (error, of_means))
         return float(per_row), float(per_class)
 
-    def _prepare(self, rows: Rows, vectors: Array) -> Any:
+    def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         own, _, basis = in_own_span(rows, None)
         return Sums.of(own, len(vectors), rows.X.shape[1]), vectors, basis, rows.X.dtype
 
-    def _solve(self, prepared: Any, setting: Setting) -> None:
+    def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, vectors, basis, dtype = prepared
         bank = ridge_bank(sums, vectors, setting["ridge"])
         self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)

@@ -21,7 +21,7 @@ from unseen.semantics import ClassTable
 from unseen.typing import Classifier, JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
-"""Encoders that are loaded because a model file names them. Any other, a folder, a file or a name on a
+"""Encoders that are loaded because a model file names them. All others, a folder, a file or a name on a
 hub, is loaded only if the user names it."""
 ORIGIN = "origin_"
 """The attribute of a model that says how its features and class vectors were made."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from unseen.persistence.onnx_graph import graph_of
 from unseen.semantics import ClassTable
 from unseen.statistics.scorer import Affine, Scorer, Step, UnitLength
 from unseen.transductive import WithinClassWhitening
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 TOLERANCE = 1e-5
 """How far the scores of the graph may be from the model's, as a share of the largest."""
@@ -41,7 +44,8 @@ def export_onnx(
     """Write the scorer of a fitted model as an ONNX graph.
 
     The graph has one input, ``features`` (rows × columns), and one output, ``scores`` (rows × classes):
-    the scores of ``decision_function``, also where there are two classes. Any number of rows goes. The
+    the scores of ``decision_function``, also where there are two classes. Rows may be of
+    any number. The
     metadata names the classes in the order of the columns (``classes``, JSON), the ``temperature`` of
     ``predict_proba`` and the class of the ``model``. Before the file is written, the graph is run and
     compared with the model.
@@ -192,7 +196,7 @@ def _verify(
         )
 
 
-def _read(path: str | os.PathLike[str]) -> Any:
+def _read(path: str | os.PathLike[str]) -> ModelProto:
     import onnx
 
     size = Path(path).stat().st_size
@@ -205,7 +209,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
     return graph
 
 
-def _write(graph: Any, path: str | os.PathLike[str]) -> None:
+def _write(graph: ModelProto, path: str | os.PathLike[str]) -> None:
     from unseen.files import atomic_file
 
     with atomic_file(path) as temporary:

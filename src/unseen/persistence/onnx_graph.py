@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unseen.statistics.scorer import Affine, Scorer, SignedRoot, Step, UnitLength
 from unseen.statistics.semantic_process import ClassFeatures
 from unseen.statistics.visual_space import scaling_steps
-from unseen.typing import Array
+from unseen.typing import Array, DType
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto
 
 OPSET, IR_VERSION = 17, 8
 """The operator set of 2022, which runtimes of several years read."""
@@ -19,13 +21,13 @@ OPSET, IR_VERSION = 17, 8
 class Drawing:
     """The nodes of a graph, one after another."""
 
-    def __init__(self, dtype: npt.DTypeLike) -> None:
+    def __init__(self, dtype: DType) -> None:
         import onnx
 
         self._onnx = onnx
         self.dtype = dtype
-        self.nodes: list[Any] = []
-        self.held: list[Any] = []
+        self.nodes: list[NodeProto] = []
+        self.held: list[TensorProto] = []
 
     def constant(self, value: object, name: str | None = None) -> str:
         """Add an array as a constant; return its name."""
@@ -47,7 +49,9 @@ class Drawing:
         return self.node("ReduceSum", self.node("Mul", rows, rows), axis, keepdims=keepdims)
 
 
-def graph_of(scorer: Scorer, vectors: Array, columns: int, dtype: Any, facts: dict[str, str]) -> Any:
+def graph_of(
+    scorer: Scorer, vectors: Array, columns: int, dtype: DType, facts: dict[str, str]
+) -> ModelProto:
     """Return the graph of a scorer, checked by onnx; ``facts`` become its metadata."""
     import onnx
 

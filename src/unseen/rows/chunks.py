@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array, RowValues
+from unseen.typing import Array, DType, RowValues
 
 Pass = Callable[..., Any]
 """A function of aligned blocks of rows (None where an array was None) and of what was given."""
@@ -30,7 +30,7 @@ class Chunks(ABC):
 
     sizes: tuple[int, ...]
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
 
     def __len__(self) -> int:
         return self.shape[0]

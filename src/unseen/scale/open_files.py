@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from unseen.rows.passes import OPENERS
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
 from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+    from distributed import Client
 
 PathLike = str | os.PathLike[str]
 
@@ -69,7 +73,7 @@ def open_rows(
     return LocalChunks(source.read, source.sizes, source.width, source.dtype)
 
 
-def connect(scheduler: str) -> Any:
+def connect(scheduler: str) -> Client:
     """Connect to a Dask scheduler, and make it the one that computes; return the client.
 
     Parameters
@@ -115,7 +119,7 @@ def _has_client() -> bool:
     return True
 
 
-def _dask_array(source: Source) -> Any:
+def _dask_array(source: Source) -> DaskArray:
     da = need("dask.array", "A Dask array", "scale")
     return da.map_blocks(
         _read_block,

@@ -8,18 +8,19 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need, read_npy, reading
-from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes
+from unseen.parquet_budget import check_decoded, check_texts, decoded_bytes, read_columns
 from unseen.scale.zarr_metadata import check_chunk_files, checked_format
-from unseen.typing import Array
+from unseen.typing import Array, DType
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Schema
+    from zarr import Array as ZarrArray
 
 BESIDE = 1024
 """Assumed bytes of a row of features: labels are read in chunks of about as many rows."""
@@ -33,7 +34,7 @@ class Source:
     sizes: tuple[int, ...]
     width: tuple[int, ...]
     """The shape of one row: (p,), or () for labels."""
-    dtype: np.dtype[Any]
+    dtype: DType
 
 
 def chunk_sizes(shape: tuple[int, ...], itemsize: int, chunk: int, most: int) -> tuple[int, ...]:
@@ -72,7 +73,7 @@ def zarr_source(path: Path, most: int) -> Source:
     )
 
 
-def _zarr_array(path: Path, most: int) -> Any:
+def _zarr_array(path: Path, most: int) -> ZarrArray:
     zarr = need("zarr", path, "scale")
     version = checked_format(path, most)  # before the library decodes anything
     with reading(path):
@@ -90,7 +91,7 @@ def _read_zarr(path: Path, most: int, size: int, number: int) -> Array:
         return whole[: values.shape[0] - number * size]  # the last file is as long as the others
 
 
-def _plain_file(values: Any, size: int, number: int) -> Path | None:
+def _plain_file(values: ZarrArray, size: int, number: int) -> Path | None:
     """Return the file of a chunk if its bytes can be mapped as they are, without a copy."""
     zarr = need("zarr", "Rows in Zarr", "scale")
     serializer = getattr(values, "serializer", None)  # the older format has none
@@ -127,8 +128,8 @@ def parquet_source(paths: Sequence[Path], column: str | None, without: Collectio
                 raise DataError(f"{path}: has other columns than {paths[0]}. Write all files alike.")
             schema = file.schema_arrow
             row_groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-            for number, row_group in enumerate(row_groups):
-                check_decoded(path, f"row group {number}", decoded_bytes(row_group))
+            for number in range(len(row_groups)):
+                check_decoded(path, f"row group {number}", decoded_bytes(file, number))
             counts = [row_group.num_rows for row_group in row_groups]
         groups += [(path, g) for g, n in enumerate(counts) if n]
         sizes += [n for n in counts if n]
@@ -155,7 +156,7 @@ def _read_group(
         file = parquet.ParquetFile(path, memory_map=False)
         if alone and "string" in str(file.schema_arrow.field(columns[0]).type):
             file = parquet.ParquetFile(path, memory_map=False, read_dictionary=list(columns))
-        table = file.read_row_group(group, columns=list(columns), use_threads=False)
+        table = read_columns(path, file, list(columns), group)
         values = [table.column(name) for name in columns]
         if alone:
             check_texts(path, values[0])
@@ -199,7 +200,7 @@ def _labels(column: ChunkedArray) -> Array:
     return np.asarray(column.to_numpy())
 
 
-def _check(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def _check(path: Path, shape: tuple[int, ...], dtype: DType) -> None:
     if len(shape) not in (1, 2) or 0 in shape:
         raise DataError(f"{path}: has shape {tuple(shape)}, but rows have one or two dimensions.")
     if dtype.hasobject:

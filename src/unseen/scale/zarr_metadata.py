@@ -12,13 +12,16 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, check_regular, check_size, reading
 from unseen.typing import JsonObject
+
+if TYPE_CHECKING:
+    from zarr import Array as ZarrArray
 
 COMPRESSORS = frozenset({"blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd"})
 CHECKSUMS = frozenset({"adler32", "crc32", "crc32c", "fletcher32"})
@@ -65,7 +68,7 @@ def checked_format(path: Path, chunk_bytes: int) -> int:
     return version
 
 
-def check_chunk_files(path: Path, values: Any, start: int, count: int) -> None:
+def check_chunk_files(path: Path, values: ZarrArray, start: int, count: int) -> None:
     """Refuse pipes and devices in place of the chunks of some rows of an open array."""
     grid = getattr(values, "shards", None) or values.chunks
     last = min(start + count, values.shape[0])
@@ -157,7 +160,7 @@ def _itemsize_2(dtype: str) -> int:
     return int(letters[1:]) * (4 if letters[0] == "U" else 1)
 
 
-def _itemsize_3(data_type: Any) -> int:
+def _itemsize_3(data_type: str | JsonObject) -> int:
     if isinstance(data_type, str):
         return 1 if data_type == "bool" else int(re.sub(r"\D", "", data_type)) // 8
     return int(data_type["configuration"]["length_bytes"])

@@ -7,7 +7,6 @@ each of these has a limit, and where one is reached, whoever has kept us waiting
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +17,7 @@ HEADER_BYTES = 16 * 1024
 HEADER_COUNT = 100
 PIPELINED_REQUESTS = 16
 """Requests that a client may send before the first of them is answered."""
-UNREAD_BYTES = 64 * 2**20
+UNREAD_BYTES = 32 * 2**20
 """Bytes of all answers together that clients have not read yet."""
 SLOWEST_READER = 100_000
 """Bytes a second that a client must read in the long run."""
@@ -75,10 +74,10 @@ class ConnectionLimits:
 
 def open_files_limit() -> int:
     """Return how many files this process may have open."""
-    if sys.platform == "win32":
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit for sockets
         return 8192
-    import resource
-
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 2**20 if soft == resource.RLIM_INFINITY else soft
 

@@ -43,7 +43,7 @@ class Limits:
     texts: int = 256
     concurrency: int = 256
     connections: int = 512
-    memory: int = 96 * 2**20
+    memory: int = 64 * 2**20
     body_seconds: float = 10.0
     window: float = 0.002
     batch: int = 8192

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fastapi import FastAPI
 
 from unseen.serving.message_schemas import Fault, PredictRequest
+from unseen.serving.npy_body import NPY
 from unseen.serving.text_reader import LONGEST_TEXT
 from unseen.typing import JsonObject
 
@@ -63,6 +64,11 @@ def rows_description(width: int, most_rows: int, most_images: int, most_texts: i
         }
     schema |= {"properties": kinds, "minProperties": 1, "maxProperties": 1}
     content: dict[str, object] = {"application/json": schema}
+    content[NPY] = {
+        "type": "string",
+        "format": "binary",
+        "description": f"What numpy.save writes: 1 to {most_rows} rows of {width} floats.",
+    }
     if most_images:
         content["image/*"] = {"type": "string", "format": "binary"}
     return body_description(content)

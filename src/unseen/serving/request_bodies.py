@@ -36,11 +36,12 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def check_json(request: Request) -> None:
-    """Refuse any other content type than JSON with 415."""
+def check_json(request: Request, *others: str) -> None:
+    """Refuse a content type that is neither JSON nor one of the others with 415."""
     kind = content_type(request)
     if kind != "application/json":
-        raise HTTPException(415, f"Send application/json. Got {kind[:80] or 'no content type'}.")
+        wanted = " or ".join(("application/json", *others))
+        raise HTTPException(415, f"Send {wanted}. Got {kind[:80] or 'no content type'}.")
 
 
 def parse_json(body: bytes, schema: TypeAdapter[Body], most_values: int) -> Body:
@@ -68,16 +69,31 @@ def _first_fault(error: ValidationError) -> str:
 
 def feature_matrix(rows: list[list[float]], width: int, most: int) -> Array:
     """Return rows of features as a matrix; refuse a wrong count, a wrong width, NaN and infinity."""
-    if not 1 <= len(rows) <= most:
-        refuse(f"'features' has {len(rows):,} rows; send 1 to {most:,} at a time.")
+    _check_count(len(rows), most)
     for place, row in enumerate(rows):
-        if len(row) != width:
-            refuse(f"Row {place} has {len(row):,} numbers, but the model takes {width:,}.")
+        _check_row(place, len(row), width)
     X = np.array(rows, dtype=np.float64)
+    check_features(X, width, most)
+    return X
+
+
+def check_features(X: Array, width: int, most: int) -> None:
+    """Refuse a matrix of a wrong count or width, and one with NaN or infinity."""
+    _check_count(len(X), most)
+    _check_row(0, X.shape[1], width)
     if not np.isfinite(X).all():
         row, column = np.argwhere(~np.isfinite(X))[0].tolist()
         refuse(f"Row {row}, column {column} is NaN or infinite. Fill or drop missing values.")
-    return X
+
+
+def _check_count(rows: int, most: int) -> None:
+    if not 1 <= rows <= most:
+        refuse(f"'features' has {rows:,} rows; send 1 to {most:,} at a time.")
+
+
+def _check_row(place: int, numbers: int, width: int) -> None:
+    if numbers != width:
+        refuse(f"Row {place} has {numbers:,} numbers, but the model takes {width:,}.")
 
 
 def decoded_images(images: list[str]) -> list[bytes]:

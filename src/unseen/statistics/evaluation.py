@@ -54,6 +54,8 @@ def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | 
     if not scale > 0 or classes < 2:
         return 1.0
     S = scores.astype(float) / scale
+    S -= S.max(axis=1, keepdims=True)  # the root stays where it is, and no exponential overflows
+    powers = np.empty_like(S)
     counts = np.bincount(codes, weights=weights, minlength=classes).astype(float)
     share = (1.0 if weights is None else weights) / counts[codes]
     slack = 1.0 / (counts[codes] + 2.0)
@@ -61,7 +63,8 @@ def fit_temperature(scores: Array, codes: Codes, classes: int, weights: Array | 
     wanted = (1 - slack) * own + slack * (S.sum(axis=1) - own) / (classes - 1)
 
     def slope(log_beta: float) -> float:
-        expected = np.einsum("ij,ij->i", softmax(np.exp(log_beta) * S, axis=1), S)
+        np.exp(np.multiply(S, np.exp(log_beta), out=powers), out=powers)
+        expected = np.einsum("ij,ij->i", powers, S) / powers.sum(axis=1)
         return float((expected - wanted) @ share)
 
     low, high = -6.0, 12.0
