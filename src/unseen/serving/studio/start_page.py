@@ -87,7 +87,7 @@ class StartPage:
                 line.delete()
 
             button = ui.button("Remove", on_click=remove).props("flat dense no-caps")
-            button.props(f'aria-label="Remove the session {session.name.replace(chr(34), "")}"')
+            button.props["aria-label"] = f"Remove the session {session.name}"
 
     # ------------------------------------------------------------------ a new session
 
