@@ -51,6 +51,7 @@ from unseen.metrics import per_class_accuracy
 METHODS = ["SharedSpacePrototypes", "TransCLIP", "StatA", "ZLaP", "EMDirichlet"]
 PARTS = ("full", "batches", "50:1", "streams", "strangers", "labels", "cost")
 LABELLED_ROWS = 10
+FRACTIONS = ("ECE", "AUROC", "by cosine", "changed", "sureness", "evenness", "slope", "tie")
 FLOOR = -1.5
 """A setting whose mean gain is below this is counted."""
 MOST_RATIO, MOST_MEMORY = 30, 3
@@ -184,7 +185,7 @@ def line(figures: dict[str, Any]) -> str:
     for key, value in figures.items():
         if isinstance(value, list):
             value, key = float(np.mean(value)), f"{key} (worst {min(value):+.1f})"
-        digits = 3 if key in ("ECE", "AUROC", "by cosine", "changed", "sureness", "slope", "tie") else 1
+        digits = 3 if key in FRACTIONS else 1
         sign = "+" if key not in ("cosine", "seconds", "settings") and digits == 1 else ""
         shown.append(
             f"{key} {value:{sign}.{digits}f}" if isinstance(value, float) else f"{key} {value}"

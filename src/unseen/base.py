@@ -22,11 +22,11 @@ from unseen import inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
 from unseen.published import PublishedForm
+from unseen.rehearsals import RehearsedAnswers
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
 from unseen.semantics import ClassTable
-from unseen.statistics.evaluation import fit_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array, CandidateClasses
 
@@ -34,7 +34,13 @@ NOTED = ("transduction_", "labelled_round_")
 """What a fitted model notes of its training rows: no worker needs it."""
 
 
-class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ZeroShotClassifier(
+    PublishedForm,
+    inputs.InputChecks,
+    RehearsedAnswers,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base of every classifier. A subclass writes ``_fit``, ``_scores`` and ``_semantic_width``.
 
     Attributes
@@ -62,14 +68,11 @@ class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, Bas
     """Whether ``fit`` needs labelled rows of two classes."""
     learns_from_pool: ClassVar[bool] = False
     """Whether ``fit`` learns from unlabelled rows; -1 in y then always marks one."""
-    _calibration_rows: ClassVar[int] = 30
-    """Rows a class on which a temperature is fitted where no class could be held out."""
 
     seen_classes_: Array
     n_features_in_: int
     temperature_: float
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
-    calibration_: str
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics
@@ -103,8 +106,9 @@ class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, Bas
         sample_weight : array of N numbers, optional
         """
         with inputs.whole_fit(self, X):
-            X, codes, weights = self._read(X, y, sample_weight)
-            self._learn(inputs.labelled_rows(X, codes, weights))
+            rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
+            self._learn(rows)
+            self._rehearse(rows)
         return self
 
     def decision_function(self, X: object) -> Any:
@@ -270,17 +274,6 @@ class ZeroShotClassifier(PublishedForm, inputs.InputChecks, ClassifierMixin, Bas
     def _chosen(self) -> dict[str, float]:
         """Return the parameters that ``fit`` chose, to be given by hand to another fit."""
         return {}
-
-    def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
-        """Keep the temperature that folds gave, or fit one on the training rows."""
-        if temperature is None:
-            X, codes, weights = rows.thinned(self._calibration_rows)
-            scores = self._scores(X, vectors)
-            temperature = fit_temperature(scores, codes, len(vectors), weights)
-            self.calibration_ = "training rows among the seen classes: optimistic"
-        else:
-            self.calibration_ = "class-wise folds: scores of held-out seen classes"
-        self.temperature_ = temperature
 
 
 def bare(model: object) -> Any:

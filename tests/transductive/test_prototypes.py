@@ -331,17 +331,6 @@ def test_generalised_pool_with_seen_classes(hard: Toy) -> None:
     assert end >= start - 0.01
 
 
-def test_abstain_score_ranks_strangers(toy: Toy) -> None:
-    odd = toy.y == "class 00"
-    known = {k: v for k, v in toy.semantics.items() if k not in toy.y[odd]}
-    cut = Toy(toy.X, toy.y, known, toy.train[~odd[toy.train]], toy.unseen)
-    _, _, model = start_and_end(cut, np.concatenate([toy.unseen, np.flatnonzero(odd)]))
-    strange, fine = model.abstain_score(toy.X[odd]), model.abstain_score(toy.X[toy.unseen])
-    assert (strange[:, None] > fine).mean() > 0.8
-    model.set_params(candidates="all")
-    assert model.abstain_score(toy.X[odd]).shape == (30,)
-
-
 @pytest.mark.parametrize("prior", ["auto", "uniform", "estimated", None, "mapping"])
 def test_class_priors(hard: Toy, prior: Any) -> None:
     names = np.unique(hard.y[hard.unseen]).tolist()

@@ -189,7 +189,7 @@ def test_selection_leans_to_the_shares_of_the_review(toy: Toy, monkeypatch: pyte
     monkeypatch.setattr(BalancedSelection, "select", noted)
     model: Any = TASTE(toy.semantics).fit(*toy.transductive())
     assert len(found) >= len(model.history_) > 0
-    for prior in found:
+    for prior in found[: len(model.history_)]:  # rehearsals follow
         np.testing.assert_array_equal(prior, model.review_.shares)
 
 
@@ -229,7 +229,8 @@ def test_rounds_are_exact_once_the_last_share_is_reached(
 
     monkeypatch.setattr(StructuralProblem, "with_pseudo_labels", noted)
     model = TASTE(toy.semantics, selection=BalancedSelection()).fit(*toy.transductive())
-    assert told == [round.threshold == 1 for round in model.history_]
+    rounds = [round.threshold == 1 for round in model.history_]
+    assert told[: len(rounds)] == rounds  # rehearsals follow
     assert told[:4] == [False, False, False, True]
 
 

@@ -2,6 +2,7 @@
 
 from unseen.inductive.ale import ALE
 from unseen.inductive.aste import ASTE
+from unseen.inductive.calibrated_stacking import CalibratedStacking
 from unseen.inductive.cmt import CMT
 from unseen.inductive.dap import DAP
 from unseen.inductive.data_enlargement import DataEnlargement
@@ -35,6 +36,7 @@ __all__ = [
     "SAE",
     "SJE",
     "SSE",
+    "CalibratedStacking",
     "DataEnlargement",
     "DeViSE",
     "LatEm",

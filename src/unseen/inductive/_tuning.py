@@ -121,6 +121,9 @@ class TunedClassifier(ZeroShotClassifier):
     def _chosen(self) -> Setting:
         return {name: getattr(self, f"{name}_") for name in self._searched()}
 
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        return dict(self._chosen())
+
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
         """Return the setting, and the temperature of the held-out scores if there were folds."""
         by_hand = {name: self._number(name) for name in self._searched()}

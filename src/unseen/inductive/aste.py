@@ -218,6 +218,9 @@ class ASTE(BilinearClassifier):
     def _chosen(self) -> dict[str, float]:
         return {"C": self.C_, "mu": self.mu_}
 
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, float]:
+        return {"C": rows * self.C_, "mu": classes * self.mu_}
+
     def _descend(self, rows: Rows, A: Array, held: Rows | None) -> Array:
         """Run Algorithm 1: rounds of mini-batch descent."""
         X, codes, weights = rows

@@ -75,6 +75,8 @@ class BilinearClassifier(ZeroShotClassifier):
         The matrix V.
     """
 
+    rehearses_in_directions = True
+
     compatibility_: Array
 
     def _scores(self, X: Array, vectors: Array) -> Array:

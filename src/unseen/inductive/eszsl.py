@@ -103,3 +103,6 @@ class ESZSL(BilinearClassifier):
 
     def _chosen(self) -> dict[str, float]:
         return {"gamma": self.gamma_, "lam": self.lam_}
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, float]:
+        return {"gamma": rows * self.gamma_, "lam": classes * self.lam_}

@@ -12,6 +12,9 @@ from scipy.special import softmax
 
 from unseen.typing import Array, Codes
 
+MOST_MASSES = 1001
+"""Numbers that are kept of those that decide the size of prediction sets."""
+
 MIXTURE_STEPS = 30
 """Steps of expectation and maximisation for the weight of a mixture."""
 
@@ -113,6 +116,22 @@ def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
     bounds = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
     found = optimize.minimize_scalar(lambda v: fitted(v)[0], bounds=bounds, method="bounded")
     return Calibration(float(np.exp(found.x)), fitted(float(found.x))[1])
+
+
+def mass_above(scores: Array, codes: Codes, found: Calibration) -> Array:
+    """Return how much calibrated probability the classes have that are likelier than the true one."""
+    P = softmax(scores / found.temperature, axis=1)
+    P = (1 - found.doubt) * P + found.doubt / scores.shape[1]
+    own = np.take_along_axis(P, codes[:, None], axis=1)
+    return np.asarray(np.where(own < P, P, 0.0).sum(axis=1))
+
+
+def sorted_masses(answers: Sequence[tuple[Array, Codes]], found: Calibration) -> Array:
+    """Return the calibrated mass of the classes above the true one, sorted; a sample of many."""
+    masses = np.sort(np.concatenate([mass_above(*answer, found) for answer in answers]))
+    if len(masses) <= MOST_MASSES:
+        return masses
+    return np.asarray(np.quantile(masses, np.linspace(0, 1, MOST_MASSES), method="higher"))
 
 
 def first_best(accuracy: Array) -> int:

@@ -18,7 +18,12 @@ from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
 from unseen.solvers.cholesky import lower_factor, lower_inverse
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import evenness, fit_calibration, per_class_accuracy
+from unseen.statistics.evaluation import (
+    evenness,
+    fit_calibration,
+    per_class_accuracy,
+    sorted_masses,
+)
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
@@ -79,6 +84,8 @@ class Review:
     """Of calibrated probabilities after the rounds, in units of the spread of a row's scores."""
     doubt: float = 0.0
     """How often whole classes bore the wrong name; see ``fit_calibration``."""
+    masses: Array | None = None
+    """What prediction sets need; see ``sorted_masses``."""
     evenness: float = float("nan")
     """Of the pool."""
     even: float = 0.0
@@ -211,7 +218,8 @@ def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehe
         results.append(_rehearsal(model, sample, order[:held]))
     answers, start, gains, rehearsed = zip(*results, strict=True)
     found = fit_calibration(answers)
-    return Review(np.array(start), np.array(gains), np.array(rehearsed), *found)
+    masses = sorted_masses(answers, found)
+    return Review(np.array(start), np.array(gains), np.array(rehearsed), *found, masses)
 
 
 def _rehearsal(

@@ -8,9 +8,10 @@ from unseen.transductive.cosine import CosineZSL
 from unseen.transductive.em_dirichlet import EMDirichlet
 from unseen.transductive.importance_weighting import ImportanceWeighting
 from unseen.transductive.max_margin import MaxMarginSSL
+from unseen.transductive.none_of_these import NoneOfThese
 from unseen.transductive.propagation import PrototypePropagation
 from unseen.transductive.rkt import RKT
-from unseen.transductive.rounds import Round
+from unseen.transductive.rounds import PrototypeRound, Round
 from unseen.transductive.selection import (
     AgreementSelection,
     BalancedSelection,
@@ -19,7 +20,7 @@ from unseen.transductive.selection import (
     ThresholdSelection,
 )
 from unseen.transductive.self_paced import SelfPaced
-from unseen.transductive.self_paced_prototypes import PrototypeRound, SelfPacedPrototypes
+from unseen.transductive.self_paced_prototypes import SelfPacedPrototypes
 from unseen.transductive.shared_space_prototypes import SharedSpacePrototypes
 from unseen.transductive.sms import SMS
 from unseen.transductive.stata import StatA
@@ -46,6 +47,7 @@ __all__ = [
     "EMDirichlet",
     "ImportanceWeighting",
     "MaxMarginSSL",
+    "NoneOfThese",
     "PrototypePropagation",
     "PrototypeRound",
     "Round",

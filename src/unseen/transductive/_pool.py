@@ -19,6 +19,7 @@ from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
 from unseen.semantics import place_among
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
+from unseen.transductive.selection import BalancedSelection
 from unseen.typing import Array, Codes, Label, RowValues
 
 Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
@@ -102,11 +103,13 @@ class TransductiveClassifier(ZeroShotClassifier):
             is known of its class, in place of the class's semantics and of the pool.
         observer : callable, optional
             Called with the number of a round, 0 for the start, and a read-only copy of the pool's
-            probabilities, (M, L), columns as in ``classes_``. Methods whose rounds have no
-            probabilities do not call it, and no method does with an empty pool.
+            probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
+            rounds have no probabilities do not call it, and no method does with an empty pool.
         """
         with whole_fit(self, X):
-            self._fit_read(*self._read(X, y, sample_weight), None, known, observer)
+            read, codes, weights = self._read(X, y, sample_weight)
+            self._fit_read(read, codes, weights, None, known, observer)
+            self._rehearse(labelled_rows(read, codes, weights), unlabelled_rows(read, codes))
         return self
 
     def _fit_read(
@@ -126,7 +129,7 @@ class TransductiveClassifier(ZeroShotClassifier):
             )
         labelled = kept(has_label(codes))
         unlabelled = marked(mapped(np.logical_not, labelled))
-        pool = taken(X, unlabelled)
+        pool = unlabelled_rows(X, codes)
         split = self._split(labelled_rows(X, codes, weights), pool, labelled)
         certain = self._read_known(known, len(pool), split.candidates)
         split = replace(split, known=certain, observer=observer)
@@ -170,6 +173,12 @@ class TransductiveClassifier(ZeroShotClassifier):
         self._fit_split(self._split(rows, nothing, None), None)
         return self
 
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        """A rehearsal's classes are of like size: its pool need not be reviewed."""
+        selection = self.get_params(deep=False).get("selection")
+        balanced = isinstance(selection, str) and selection == "balanced"
+        return {"selection": BalancedSelection()} if balanced else {}
+
     @abstractmethod
     def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
@@ -210,6 +219,11 @@ class TransductiveClassifier(ZeroShotClassifier):
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
+
+
+def unlabelled_rows(X: Any, codes: Any) -> Any:
+    """Return the pool; nothing is copied where its rows stand together."""
+    return taken(X, marked(mapped(np.logical_not, has_label(codes))))
 
 
 def _labels(

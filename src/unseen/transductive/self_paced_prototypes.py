@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
+from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, kept, mapped, spread, summed
 from unseen.statistics.adaptation import (
     EVEN_TIE,
@@ -22,44 +22,21 @@ from unseen.statistics.adaptation import (
     Plan,
     Pool,
     State,
-    Step,
     Task,
     measured,
     transduce,
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
-from unseen.statistics.visual_space import Space, prototype_scores, scaled_rows, seen_statistics
+from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics
 from unseen.transductive._pool import Compress, Split
+from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
-from unseen.transductive.rounds import Round, show_round
+from unseen.transductive.rounds import PrototypeRound, show_round
 from unseen.typing import Array, CandidateClasses, ClassShares, RowValues
 
 
-@dataclass(frozen=True)
-class PrototypeRound(Round):
-    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
-
-    FILE_KEY = "prototype-round"
-
-    objective: float = float("nan")
-    """F/τ after the round, for its own scale of the tie and its own metric."""
-    coverage: float = float("nan")
-    """The share of candidates that hold half a row or more."""
-    moved: float = float("nan")
-    """The share of label mass that changed its class."""
-    error_scale: float = float("nan")
-    """Squared errors of prediction in the pool, in units of those foretold."""
-
-    @classmethod
-    def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:
-        """Note what a round did."""
-        loss, coverage = step.objective / rows, step.covered / classes
-        counts = TRUSTED, step.trusted, step.covered, loss, step.changed
-        return cls(number, *counts, step.objective, coverage, step.moved, step.error_scale)
-
-
-class SelfPacedPrototypes(PrototypeClassifier):
+class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
     """Class prototypes that semantics predict and the unlabelled rows correct.
 
         min over Q, μ, π  Σₙₖ Qₙₖ [ ½‖zₙ − μₖ‖² + τ log Qₙₖ/πₖ ] − ατN/L Σₖ log πₖ
@@ -109,6 +86,11 @@ class SelfPacedPrototypes(PrototypeClassifier):
         length of others.
     rehearsals : int
         How many; 0 reviews nothing, and class shares are learned.
+    strangers : None, "auto" or float
+        Whether rows of the pool may belong to no candidate; see :class:`~unseen.NoneOfThese`. "auto"
+        calls few rows so, a number that share of the pool.
+    unknown : label, optional
+        The answer for strangers; None: "unknown", or -1 where classes are integers.
 
     Attributes
     ----------
@@ -125,6 +107,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         Label-free: expected_purity, coverage, drift, error_scale.
     review_ : Review or None
         What rehearsals said of the pool.
+    stranger_proba_ : array of shape (N,)
+        With ``strangers``: the probability of each row of X to belong to no candidate.
     points_ : array of shape (L, p)
         The prototypes of the candidates, ω^½μ/√τ, in the space of scores.
 
@@ -159,6 +143,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         shrinkage: float | str = "auto",
         normalise: str = "auto",
         rehearsals: int = REHEARSALS,
+        strangers: str | float | None = None,
+        unknown: Any = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.class_prior = class_prior
@@ -166,6 +152,8 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self.shrinkage = shrinkage
         self.normalise = normalise
         self.rehearsals = rehearsals
+        self.strangers = strangers
+        self.unknown = unknown
 
     def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         self._check_parameters()
@@ -214,6 +202,19 @@ class SelfPacedPrototypes(PrototypeClassifier):
         self._diagnose(start, state)
         return first_round
 
+    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+        if self.review_ is None:
+            super()._rehearse(rows, pool)
+            return
+        self.set_masses_ = self.review_.masses
+        self.calibration_ = f"{len(self.review_.start)} rehearsals: held-out seen classes as the pool"
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        return {"rehearsals": 0, "strangers": None}
+
+    def _can_rehearse(self) -> bool:
+        return self.rehearsals > 0 and super()._can_rehearse()
+
     def _temperature(self, end: Assignment) -> float | None:
         """Return the temperature that rehearsals gave, in the units of the pool's scores."""
         if self.review_ is None:
@@ -244,7 +245,7 @@ class SelfPacedPrototypes(PrototypeClassifier):
             return plan
         self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt
         for alarm in self.alarms_.values():
-            warnings.warn(alarm, AdaptationWarning, stacklevel=5)
+            warnings.warn(alarm, AdaptationWarning, stacklevel=6)
         return self.review_.plan(plan)
 
     def _keep(
@@ -275,23 +276,6 @@ class SelfPacedPrototypes(PrototypeClassifier):
             "drift": float(drift) / rows,
             "error_scale": state.step.error_scale,
         }
-
-    def abstain_score(self, X: Any) -> Array:
-        """Return how much better a seen class that is no candidate explains each row, (N,).
-
-        High for rows that may belong to no candidate. It is a weak signal where classes overlap. Where
-        every seen class is a candidate, it is half the squared distance from the nearest one.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        candidates, vectors = self._resolve()
-        self._check_width(vectors)
-        best = self._scores(X, vectors).max(axis=1)
-        Z = self._space(X)
-        others = np.setdiff1d(np.arange(len(self.seen_classes_)), self._own(candidates))
-        if len(others):
-            return np.asarray(prototype_scores(Z, self._seen_points[others]).max(axis=1) - best)
-        return np.asarray(0.5 * np.einsum("ij,ij->i", Z, Z) - best)
 
 
 def _show(split: Split, number: int, assignment: Assignment) -> None:

@@ -33,8 +33,9 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     u = 0.3/(0.3 + c), the weight of the first answer; neighbours are the labels of the three rows
     nearest by cosine. f and g bring scores to half the entropy of the start in the rounds, and to all
     of it in the end, so that probabilities are as sure as those of the encoder. Class shares are equal
-    unless the sizes of the predicted classes vary more than chance allows. No step minimises an
-    objective; ``moved`` in ``history_`` says how labels come to rest.
+    unless the sizes of the predicted classes vary more than chance allows; where the first answers
+    could be those of an even pool, classes that attract too many rows are held back. No step minimises
+    an objective; ``moved`` in ``history_`` says how labels come to rest.
 
     Labelled rows, of candidates or of other classes, count in b, M and W as rows whose class is
     certain; with none, the answer rests on texts and pool alone. The method is our own.
@@ -48,7 +49,7 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     scale : float or "auto"
         τ: 100 for CLIP (its ``logit_scale``), 20 for sentence encoders, which is "auto".
     class_prior : {"auto", "uniform"}
-        "uniform" takes the classes to be of like size.
+        "uniform" takes the classes to be of like size, and all of them to be there.
     rounds : int
         Rounds at most; 0 answers by cosine.
     neighbours : int
@@ -62,7 +63,8 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         The probability of the answer for each unlabelled row.
     diagnostics_ : dict
         ``changed``, the share of the pool whose answer is not that of the start; ``sureness``, the mean
-        probability of these answers; ``slope`` b and ``tie`` c.
+        probability of these answers; ``evenness``, how likely the pool has all classes in like number;
+        ``slope`` b and ``tie`` c.
     history_ : list of SharedRound
 
     Examples
@@ -173,13 +175,14 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         own = pool.sums(state)
         earlier = getattr(self, "_earlier", None)
         if earlier is not None and len(earlier.mass) == len(own.mass):
-            own = own.plus(earlier)
+            balance, own = pool.balance(own.mass), own.plus(earlier)
             if model is not None:
-                self._model = replace(model, log_shares=pool.log_shares(own.mass))
+                self._model = replace(model, log_shares=pool.log_shares(own.mass) + balance)
         self._seen_sums = own
         changed = codes != pool.start.codes
         sureness = float(confidence[changed].mean()) if changed.any() else float("nan")
         self.diagnostics_ = {"changed": float(changed.mean()), "sureness": sureness}
+        self.diagnostics_["evenness"] = pool.evenness
         if model is not None:
             self.diagnostics_ |= {"slope": model.slope, "tie": model.tie}
 

@@ -1,0 +1,274 @@
+"""Strangers: rows of the pool that belong to no candidate.
+
+Two signs tell a stranger: a seen class that is no candidate explains it better than every candidate
+does, or it is far from every candidate. Each sign is taken in units of the pool's own spread; the
+larger of both decides. How large it gets without strangers, and how likely it makes one, is learned in
+rehearsals: seen classes are held out, most of them play candidates, the rest classes that nobody named;
+held-out rows of the other seen classes are strangers as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from unseen.rows.labelled import Rows, content_keys
+from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, Pool, adapt, measured, start_of
+from unseen.statistics.review import SKETCH_COLUMNS, first_directions
+from unseen.statistics.seen_model import Prior, SeenModel, candidates_of, seen_model
+from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics, usual_scaling
+from unseen.typing import Array, Codes, Mask
+
+FEWEST_CLASSES = 10
+"""Seen classes below which no stranger can be rehearsed."""
+
+REHEARSALS, HELD_SHARE, UNNAMED_SHARE = 4, 1 / 3, 1 / 5
+"""How many rehearsals, which share of the seen classes they hold out, at most, and which share of these
+plays classes that nobody named."""
+
+HELD_OUT_ROWS = 5
+"""Of each seen class one row in so many is kept from the class means: the strangers of rehearsals."""
+
+MOST_ROWS = 60
+"""Rows of a class that a rehearsal uses, at most."""
+
+PASSES = 1
+"""How often class means are taken again, each row counting by its probability of being no stranger."""
+
+FALSE_CALLS = 0.005
+"""A row is called a stranger where its sign exceeds that of all but this share of the rows, in every
+rehearsal without strangers."""
+
+REHEARSED_SHARE = 0.2
+"""The share of strangers for which log-odds hold."""
+
+LEAST_SHARE, MOST_SHARE = 1e-3, 0.7
+"""Bounds of the learned share of strangers."""
+
+
+@dataclass(frozen=True)
+class SignScale:
+    """What rehearsals say of signs."""
+
+    FILE_KEY = "stranger-sign-scale"
+
+    middle: Array
+    """Of both standard signs without strangers: medians, (2,)."""
+    rise: Array
+    """How far the largest hundredth is above the median, (2,)."""
+    slope: float
+    constant: float
+    """Log-odds are slope·sign + constant, for ``REHEARSED_SHARE`` of strangers."""
+    threshold: float
+
+    def __call__(self, standard: Array) -> Array:
+        """Return one sign a row, the larger of both."""
+        return np.asarray(((standard - self.middle) / self.rise).max(axis=1))
+
+    def probabilities(self, sign: Array, share: float) -> Array:
+        """Return the probability of being a stranger where so many are."""
+        shift = np.log(share / (1 - share)) - np.log(REHEARSED_SHARE / (1 - REHEARSED_SHARE))
+        return np.asarray(expit(self.slope * sign + self.constant + shift))
+
+    def learned_share(self, sign: Array, steps: int = 30) -> float:
+        """Return the share of strangers that is the mean probability of being one."""
+        share = REHEARSED_SHARE
+        for _ in range(steps):
+            mean = float(self.probabilities(sign, share).mean())
+            share = float(np.clip(mean, LEAST_SHARE, MOST_SHARE))
+        return share
+
+
+@dataclass(frozen=True)
+class StrangerModel:
+    """What tells strangers from the rows of candidates."""
+
+    FILE_KEY = "stranger-model"
+
+    space: Space
+    """In which rows are compared with points."""
+    points: Array
+    """The candidates, (L, d)."""
+    others: Array
+    """The seen classes that are no candidates, (K, d)."""
+    usual: Array
+    """Median and median deviation of both signs in the pool, (2, 2)."""
+    scale: SignScale
+    share: float
+    """Of strangers in the pool; given or learned."""
+    threshold: float
+    """The sign above which a row is called a stranger."""
+
+    def sign(self, X: Array) -> Array:
+        """Return the sign of being a stranger; about 1 for one row in a hundred where there is none."""
+        return self.scale(_standard(_signs(self.space(X), self.points, self.others), self.usual))
+
+    def probabilities(self, X: Array) -> Array:
+        """Return the probability of being a stranger."""
+        return self.scale.probabilities(self.sign(X), self.share)
+
+    def called(self, X: Array) -> Mask:
+        """Tell which rows are called strangers."""
+        return np.asarray(self.sign(X) > self.threshold)
+
+
+def _signs(Z: Array, points: Array, others: Array) -> Array:
+    """Return both signs, (N, 2): a seen class is nearer than all candidates; all of them are far."""
+    near = _distances(Z, points).min(axis=1)
+    other = near - _distances(Z, others).min(axis=1) if len(others) else np.zeros(len(Z))
+    return np.stack([other, near], axis=1)
+
+
+def _usual(signs: Array) -> Array:
+    middle = np.median(signs, axis=0)
+    return np.stack([middle, np.maximum(np.median(np.abs(signs - middle), axis=0), 1e-12)])
+
+
+def _standard(signs: Array, usual: Array) -> Array:
+    return np.asarray((signs - usual[0]) / usual[1])
+
+
+def _distances(Z: Array, points: Array) -> Array:
+    """Return half the squared distances, (N, L)."""
+    squares = np.einsum("ij,ij->i", Z, Z)[:, None] + np.einsum("ij,ij->i", points, points)
+    return np.asarray(0.5 * np.maximum(squares - 2 * (Z @ points.T), 0.0))
+
+
+class _View(NamedTuple):
+    """Rows and classes as the detector sees them."""
+
+    model: SeenModel
+    prior: Prior
+    others: Array
+    """Means of the seen classes that are no candidates, in the space of the model."""
+
+    def signs(self, Z: Array, labels: Array) -> tuple[Array, Array, Array]:
+        """Take class means by soft labels; return signs, the metric's root and the points.
+
+        ``Z`` are rows in the whitened space of the model.
+        """
+        mass, sums = labels.sum(axis=0), labels.T @ Z
+        tie = FIRM_TIE * max(1.0, self.prior.error_scale(mass, sums) / SHIFT_DISCOUNT)
+        means, metric = self.prior.posterior(mass, sums, tie)
+        identity = Space("none", np.zeros(Z.shape[1]), np.eye(Z.shape[1]))
+        root = measured(identity, metric).full_matrix
+        return _signs(Z @ root, means @ root, self.others @ root), root, means @ root
+
+
+def fit_strangers(
+    rows: Rows, pool: Any, seen: Array, vectors: Array, own: Codes, labels: Any, share: float | None
+) -> StrangerModel:
+    """Learn what tells strangers.
+
+    Parameters
+    ----------
+    rows : Rows
+        The labelled rows.
+    pool : array of shape (M, p)
+    seen, vectors : arrays of shape (K, q) and (L, q)
+        Semantics of the seen classes and of the candidates.
+    own : array of shape (L,)
+        The place of each candidate among the seen classes, -1 for an unseen one.
+    labels : array of shape (M, L)
+        Soft labels of the pool, by whatever method.
+    share : float, optional
+        Of strangers in the pool; None: it is learned.
+    """
+    scaling = usual_scaling(rows.X)
+    sample = rows.thinned(MOST_ROWS)
+    X = np.asarray(scaled_rows(sample.X, scaling))
+    basis = first_directions(X) if min(X.shape) > SKETCH_COLUMNS else np.eye(X.shape[1], dtype=X.dtype)
+    learned = _kept_for_means(sample)
+    sketch = Rows(X @ basis, sample.codes)
+    model = seen_model(
+        seen_statistics(sketch.take(np.flatnonzero(learned)), len(seen), "none"), seen, None, X.dtype
+    )
+    size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
+    scale = _rehearse(model, sketch, learned, len(vectors), size)
+    candidates = candidates_of(model, vectors, own)
+    others = np.setdiff1d(np.arange(len(seen)), own)
+    view = _View(model, candidates.prior, model.space.of_means(model.means[others]))
+    Z = np.asarray(model.space(np.asarray(scaled_rows(pool, scaling)) @ basis), dtype=float)
+    weight = np.ones(len(Z))
+    for _ in range(PASSES + 1):
+        signs, root, points = view.signs(Z, labels * weight[:, None])
+        usual = _usual(signs)
+        sign = scale(_standard(signs, usual))
+        found = scale.learned_share(sign) if share is None else share
+        weight = 1 - scale.probabilities(sign, found)
+    threshold = scale.threshold if share is None else float(np.quantile(sign, 1 - share))
+    # The basis is orthonormal, so that (x − basis·c)·basis = x·basis − c.
+    space = Space(scaling, basis @ model.space.center, basis @ model.space.full_matrix @ root)
+    return StrangerModel(space, points, view.others @ root, usual, scale, found, threshold)
+
+
+def _kept_for_means(sample: Rows) -> Mask:
+    """Mark the rows that class means are taken of: all but one in ``HELD_OUT_ROWS`` of each class."""
+    keys = content_keys(sample.X)
+    order = np.lexsort((keys, sample.codes))
+    starts = np.searchsorted(sample.codes[order], np.arange(sample.codes.max() + 1))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order)) - starts[sample.codes[order]]
+    return np.asarray(rank % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
+
+
+def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, size: int) -> SignScale:
+    """Learn what signs mean."""
+    assert model.vectors is not None
+    K = len(model.vectors)
+    if K < FEWEST_CLASSES:
+        raise ValueError(
+            f"Strangers need labelled rows of at least {FEWEST_CLASSES} seen classes: some of them "
+            f"play strangers in rehearsals. Got {K}. Label rows of more classes, or set strangers=None."
+        )
+    held = min(max(3, round(candidates / (1 - UNNAMED_SHARE))), int(K * HELD_SHARE))
+    pairs, alone = [], []
+    for number in range(REHEARSALS):
+        order = np.argsort(content_keys(model.vectors, number), kind="stable")[:held]
+        unnamed = max(1, round(UNNAMED_SHARE * held))
+        with_strangers, without = _rehearsal(model, sketch, learned, order[unnamed:], order, size)
+        pairs.append(with_strangers)
+        alone.append(without)
+    signs, strange = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    usual = np.concatenate(alone)
+    middle = np.median(usual, axis=0)
+    rise = np.maximum(np.quantile(usual, 0.99, axis=0) - middle, 1e-9)
+    scale = SignScale(middle, rise, 0.0, 0.0, 0.0)
+    wanted = np.where(strange, REHEARSED_SHARE, 1 - REHEARSED_SHARE)
+    balance = wanted / np.where(strange, strange.mean(), 1 - strange.mean())
+    odds = LogisticRegression().fit(scale(signs)[:, None], strange, sample_weight=balance)
+    threshold = max(float(np.quantile(scale(own), 1 - FALSE_CALLS)) for own in alone)
+    slope, constant = float(odds.coef_[0, 0]), float(odds.intercept_[0])
+    return SignScale(middle, rise, max(slope, 0.0), constant, threshold)
+
+
+def _rehearsal(
+    model: SeenModel, sketch: Rows, learned: Mask, named: Codes, held: Codes, size: int
+) -> tuple[tuple[Array, Mask], Array]:
+    """Return standard signs and which rows are strangers; standard signs of a pool without any."""
+    assert model.vectors is not None
+    rest = np.setdiff1d(np.arange(len(model.vectors)), held)
+    candidates = candidates_of(model.restricted(rest), model.vectors[named], np.full(len(named), -1))
+    view = _View(model, candidates.prior, model.space.of_means(model.means[rest]))
+    place = np.full(len(model.vectors), -1)
+    place[named] = np.arange(len(named))
+    own = sketch.of_classes(np.sort(held)).thinned(size)
+    own_codes = np.sort(held)[own.codes]
+    spare = sketch.take(np.flatnonzero(np.isin(sketch.codes, rest) & ~learned))
+    unnamed = own.X[place[own_codes] < 0]
+    few = np.argsort(content_keys(spare.X), kind="stable")[: len(unnamed)]
+    known = own.X[place[own_codes] >= 0]
+    pool = np.concatenate([known, unnamed, spare.X[few]])
+    strange = np.arange(len(pool)) >= len(known)
+    found = []
+    for X in (pool, known):
+        sketched = Pool(X, model.space)
+        *_, end = adapt(sketched, candidates.prior, start_of(model, candidates, sketched, None), Plan())
+        Z = np.asarray(model.space(X), dtype=float)
+        signs, *_ = view.signs(Z, np.asarray(end.assignment.labels, dtype=float))
+        found.append(_standard(signs, _usual(signs)))
+    return (found[0], strange), found[1]

@@ -1,0 +1,159 @@
+"""How an estimator answers "none of these": fit, find strangers, fit again without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows, whole_fit
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import chunked
+from unseen.semantics import place_among
+from unseen.statistics.strangers import StrangerModel, fit_strangers
+from unseen.transductive.rounds import Observer
+from unseen.typing import Array, Mask
+
+Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None], Any]
+"""Fits the estimator: X, y, sample_weight and known rows of the pool."""
+
+
+class StrangerAnswers:
+    """Answers of an estimator with the parameters ``strangers`` and ``unknown``.
+
+    Attributes
+    ----------
+    stranger_proba_ : array of shape (N,)
+        The probability of each row of X to belong to no candidate; 0 for labelled and known rows.
+    """
+
+    strangers: Any
+    unknown: Any
+    strangers_: StrangerModel | None
+    stranger_proba_: Array
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        known: Mapping[int, Any] | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
+        """Learn from labelled and unlabelled rows; see :meth:`TransductiveClassifier.fit`.
+
+        With ``strangers``, ``X`` is in memory, and the rounds are run twice: without the rows that are
+        called strangers the second time.
+        """
+        plain = super().fit  # type: ignore[misc]
+        if self.strangers is None:
+            plain(X, y, sample_weight, known=known, observer=observer)
+            self.strangers_ = None
+            return self
+        with whole_fit(self, X):  # type: ignore[arg-type]
+            self._fit_apart(
+                lambda *given: plain(*given[:3], known=given[3], observer=observer),
+                *(X, y, sample_weight, known),
+            )
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the candidate with the highest score for each row, or the label for unknown."""
+        labels = super().predict(X)  # type: ignore[misc]
+        found = getattr(self, "strangers_", None)
+        if found is None:
+            return labels
+        return replaced(labels, found.called(read_rows(self, X)), self._unknown(labels))
+
+    def stranger_proba(self, X: Any) -> Array:
+        """Return the probability of each row to belong to no candidate; 0 with strangers=None."""
+        X = read_rows(self, X)
+        found = getattr(self, "strangers_", None)
+        return np.zeros(len(X)) if found is None else found.probabilities(X)
+
+    def _unknown(self, labels: Array) -> Any:
+        if self.unknown is not None:
+            return self.unknown
+        return "unknown" if labels.dtype.kind in "US" else UNLABELLED
+
+    def _stranger_share(self) -> float | None:
+        """Return the share of strangers that the user gave, None where it is learned."""
+        value = self.strangers
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, Real) and 0 < float(value) < 1:
+            return float(value)
+        self._refuse("strangers", "None, 'auto' or a share between 0 and 1")  # type: ignore[attr-defined]
+        raise AssertionError
+
+    def _fit_apart(self, fit: Fit, X: Any, y: Any, weights: Any, known: Any) -> None:
+        """Fit, find the strangers of the pool, and fit again without those that are called so."""
+        share = self._stranger_share()
+        if chunked(X) is not None:
+            raise ValueError(
+                f"{type(self).__name__} looks for strangers in rows in memory only, and X comes in "
+                "chunks. Give np.asarray(X), or set strangers=None."
+            )
+        self.strangers_ = None
+        fit(X, y, weights, known)
+        X = np.asarray(read_rows(self, X))
+        classes, codes = read_labels(y, self._marks_unlabelled())  # type: ignore[attr-defined]
+        pool = np.flatnonzero(codes == UNLABELLED)
+        self.stranger_proba_ = np.zeros(len(X))
+        if not len(pool):
+            return
+        table = self._table()  # type: ignore[attr-defined]
+        seen = table.vectors[table.positions(classes)]
+        labelled, certain = labelled_rows(X, codes, None), pool[list(known or {})]
+        found = self._found(labelled, seen, classes, X[pool], share)
+        called = np.zeros(len(X), dtype=bool)
+        called[pool] = found.called(X[pool])
+        called[certain] = False
+        if called.any() and self._learns_from_pool():
+            fit(*_without(called, X, y, weights), _renumbered(known, called[pool]))
+            found = self._found(labelled, seen, classes, X[pool], share)
+            called[pool] = found.called(X[pool])
+            called[certain] = False
+        best = self.classes_[self.predict_proba(X[pool]).argmax(axis=1)]  # type: ignore[attr-defined]
+        labels = np.empty(len(X), dtype=np.result_type(classes, best))
+        labels[codes != UNLABELLED], labels[pool] = classes[codes[codes != UNLABELLED]], best
+        labels[certain] = list((known or {}).values())
+        self.strangers_, self.transduction_ = found, replaced(labels, called, self._unknown(labels))
+        self.stranger_proba_[pool] = found.probabilities(X[pool])
+        self.stranger_proba_[certain] = 0.0
+
+    def _found(
+        self, labelled: Rows, seen: Array, classes: Array, pool: Array, share: float | None
+    ) -> StrangerModel:
+        """Learn what tells strangers, with the soft labels of the fitted estimator."""
+        candidates, vectors = self._resolve()  # type: ignore[attr-defined]
+        labels: Array = np.asarray(self.predict_proba(pool))  # type: ignore[attr-defined]
+        own = place_among(candidates, classes)
+        return fit_strangers(labelled, pool, seen, vectors, own, labels, share)
+
+    def _learns_from_pool(self) -> bool:
+        """Tell whether the fit depends on the rows of the pool."""
+        return bool(self.learns_from_pool)  # type: ignore[attr-defined]
+
+
+def replaced(labels: Array, which: Mask, label: Any) -> Array:
+    """Return labels with some of them replaced, in a type that holds both."""
+    out = labels.astype(np.result_type(labels, np.asarray(label)))
+    out[which] = label
+    return out
+
+
+def _without(called: Mask, X: Array, y: Any, weights: Any) -> tuple[Array, Any, Any]:
+    kept = np.flatnonzero(~called)
+    return X[kept], np.asarray(y)[kept], None if weights is None else np.asarray(weights)[kept]
+
+
+def _renumbered(known: Mapping[int, Any] | None, called: Mask) -> dict[int, Any] | None:
+    """Return known rows of the pool by their number among the rows that are left."""
+    if not known:
+        return None
+    place = np.cumsum(~called) - 1
+    return {int(place[row]): label for row, label in known.items()}

@@ -1,0 +1,102 @@
+"""None of these: rows of the pool that belong to no candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unseen
+from toys import Toy, make_toy
+from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes
+from unseen.metrics import stranger_auroc
+
+MODELS = {
+    "flagship": lambda semantics, **given: SelfPacedPrototypes(semantics, **given),
+    "around TASTE": lambda semantics, **given: NoneOfThese(TASTE(semantics), **given),
+    "around ESZSL": lambda semantics, **given: NoneOfThese(ESZSL(semantics), **given),
+}
+every = pytest.mark.parametrize("name", MODELS)
+
+
+@pytest.fixture(scope="module")
+def toy() -> Toy:
+    return make_toy(seed=3, seen=18, unseen=6)
+
+
+def with_strangers(toy: Toy, share: float = 0.25) -> tuple[Any, Any, Any]:
+    """Rows of seen classes, without their labels, behind the pool."""
+    held = toy.train[::7][: int(share * len(toy.unseen))]
+    train = np.setdiff1d(toy.train, held)
+    rows = np.concatenate([train, toy.unseen, held])
+    labels = toy.y[rows].astype(object)
+    labels[len(train) :] = None
+    return toy.X[rows], labels, np.arange(len(rows)) >= len(train) + len(toy.unseen)
+
+
+@every
+def test_rows_of_seen_classes_are_strangers(name: str, toy: Toy) -> None:
+    X, y, strange = with_strangers(toy)
+    pool = np.array([label is None for label in y])
+    model = MODELS[name](toy.semantics, strangers=0.2).fit(X, y)
+    assert stranger_auroc(strange[pool], model.stranger_proba_[pool]) > 0.95
+    assert (model.stranger_proba_[~pool] == 0).all()
+    called = model.transduction_ == "unknown"
+    assert called[strange].mean() > 0.7
+    assert called[pool & ~strange].mean() < 0.1
+    np.testing.assert_array_equal(model.predict(X[pool]), model.transduction_[pool])
+    np.testing.assert_allclose(model.stranger_proba(X[pool]), model.stranger_proba_[pool])
+
+
+@every
+def test_without_strangers_hardly_any_row_is_called_so(name: str, toy: Toy) -> None:
+    model = MODELS[name](toy.semantics, strangers="auto").fit(*toy.transductive())
+    assert (model.transduction_ == "unknown").mean() <= 0.01
+
+
+def test_a_label_of_the_users_choice_and_integers(toy: Toy) -> None:
+    X, y, strange = with_strangers(toy)
+    model = SelfPacedPrototypes(toy.semantics, strangers=0.2, unknown="none of these").fit(X, y)
+    assert (model.transduction_[strange] == "none of these").any()
+    names = list(toy.semantics)
+    codes = np.array([-1 if label is None else names.index(label) for label in y])
+    table = {code: toy.semantics[name] for code, name in enumerate(names)}
+    answers = SelfPacedPrototypes(table, strangers=0.2).fit(X, codes).transduction_
+    assert answers.dtype.kind == "i"
+    np.testing.assert_array_equal(answers == -1, model.transduction_ == "none of these")
+
+
+def test_a_known_row_is_no_stranger(toy: Toy) -> None:
+    X, y, strange = with_strangers(toy)
+    first = int(np.flatnonzero(strange)[0])
+    row = first - int(np.sum([label is not None for label in y]))
+    label = toy.y[toy.unseen][0]
+    model = SelfPacedPrototypes(toy.semantics, strangers=0.2).fit(X, y, known={row: label})
+    assert model.transduction_[first] == label
+    assert model.stranger_proba_[first] == 0
+
+
+def test_strangers_survive_a_model_file(toy: Toy, tmp_path: Path) -> None:
+    X, y, _ = with_strangers(toy)
+    model = NoneOfThese(ESZSL(toy.semantics), strangers=0.2).fit(X, y)
+    model.save(tmp_path / "model.safetensors")
+    again = unseen.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_allclose(again.stranger_proba(X), model.stranger_proba(X))
+
+
+def test_without_the_parameter_nobody_is_a_stranger(toy: Toy) -> None:
+    model = SelfPacedPrototypes(toy.semantics).fit(*toy.transductive())
+    assert (model.stranger_proba(toy.X) == 0).all()
+    alone = SelfPacedPrototypes(toy.semantics, strangers="auto").fit(toy.X[toy.train], toy.y[toy.train])
+    assert (alone.stranger_proba_ == 0).all()
+
+
+def test_messages(toy: Toy) -> None:
+    with pytest.raises(ValueError, match=r"'strangers' parameter .* must be None, 'auto' or a share"):
+        SelfPacedPrototypes(toy.semantics, strangers=2.0).fit(*toy.transductive())
+    small = make_toy(seen=8)
+    with pytest.raises(ValueError, match=r"at least 10 seen classes.*Got 8.*strangers=None"):
+        SelfPacedPrototypes(small.semantics, strangers="auto").fit(*small.transductive())
