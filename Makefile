@@ -22,7 +22,7 @@ JOBS ?= auto
 PARALLEL = -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study attack bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
+.PHONY: help setup demo bench test golden study attack bench-all bench-compare bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
   dist lock licences release audit check-workflows test-lowest test-python test-random coverage mutation
 
 help:
@@ -31,6 +31,8 @@ help:
 	@echo "make test    lint, types, import directions, tests and doctests"
 	@echo "make golden  record anew what every estimator answers; after a change that is meant to change answers"
 	@echo "make bench-speed     fits, as ratios to one X.T @ X at the paper's AwA shape; about 2 GB"
+	@echo "make bench-all       what a user waits for: one JSON line a figure, added to benchmarks/history.jsonl"
+	@echo "make bench-compare REV=main~20   the same figures of two revisions by turns, with ratios"
 	@echo "make bench-scale     a Dask cluster of two processes beside memory; 5 GB of disk, 12 GB of memory"
 	@echo "make bench-serving   200 clients for 30 s: the service beside a bare endpoint"
 	@echo "make bench-generalise   methods over all data sets at hand, several draws of unseen classes each"
@@ -173,6 +175,13 @@ bench-shared-space: setup
 bench-speed: export OPENBLAS_NUM_THREADS = $(shell nproc)
 bench-speed: setup
 	@$(BIN)/python benchmarks/speed.py
+
+bench-all: setup
+	@$(BIN)/python benchmarks/history.py $(ASK)
+
+REV ?= main~1
+bench-compare: setup
+	@$(BIN)/python benchmarks/history.py --compare $(REV) $(ASK)
 
 bench-scale: export OPENBLAS_NUM_THREADS = $(shell nproc)
 bench-scale: setup
