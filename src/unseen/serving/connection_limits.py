@@ -21,7 +21,7 @@ UNREAD_BYTES = 32 * 2**20
 """Bytes of all answers together that clients have not read yet."""
 SLOWEST_READER = 100_000
 """Bytes a second that a client must read in the long run."""
-BACKLOG = 256
+BACKLOG = 1024
 """Connections that the operating system keeps for us until we take them."""
 OTHER_FILES = 48
 """File descriptors that are left for files, threads and the event loop."""
