@@ -17,6 +17,7 @@ from unseen import (
     LearnedAttributes,
     SemanticManifold,
 )
+from unseen.exceptions import DataError
 from unseen.experiments import registry
 from unseen.inductive.learned_attributes import designed_attributes
 from unseen.inductive.semantic_manifold import absorption
@@ -135,3 +136,22 @@ def test_eigenvectors_belong_to_the_stated_matrix():
     only_apart = designed_attributes(means, 6, 0.0) / np.sqrt(7)
     J = np.eye(7) - 1 / 7
     np.testing.assert_allclose(linalg.norm(J @ only_apart - only_apart), 0, atol=1e-9)
+
+
+def test_word_vectors_stand_for_attributes_or_beside_them(tmp_path):
+    data = registry.load("letters")
+    lines = [f"{label} {i}.0 1.0 0.5" for i, label in enumerate(data.semantics.classes.tolist())]
+    file = tmp_path / "glove.txt"
+    file.write_text("\n".join(lines) + "\n")
+    by_words = registry.load(f"letters+words={file}")
+    assert by_words.semantics.vectors.shape[1] == 3
+    assert by_words.X.shape == data.X.shape
+    both = registry.load(f"letters+both={file}")
+    assert both.semantics.vectors.shape[1] == 3 + data.semantics.vectors.shape[1]
+    names = tuple(f"letters+{kind}={file}" for kind in ("words", "both"))
+    assert registry.resolve(names) == names
+    keys = {registry.fingerprint(name) for name in (*names, "letters")}
+    file.write_text("\n".join(lines[::-1]) + "\n")
+    assert len(keys | {registry.fingerprint(names[0])}) == 4
+    with pytest.raises(DataError, match="there is no file of word vectors 'none"):
+        registry.resolve(("letters+words=none.txt",))

@@ -15,7 +15,7 @@ import unseen
 
 PACKAGE = Path(unseen.__file__).parent
 
-AROUND = ("cli", "serving", "labelling", "features", "persistence")
+AROUND = ("cli", "serving", "labelling", "persistence")
 """Packages that no fit and no measurement uses."""
 
 PAGES = (

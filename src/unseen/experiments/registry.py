@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ _SIMULATED = re.compile(
 )
 NEARBY = Path("..") / "shared" / "data"
 """A data folder beside the project, relative to where the command is run."""
+_WORDS = re.compile(r"(?P<base>.+)\+(?P<kind>words|both)=(?P<file>.+)")
+"""A data set whose class vectors are those of its class names, alone or beside its attributes."""
 STANDARD_CLASSES = "testclasses.txt"
 """In a data set's folder, the unseen classes of its standard split where it is not known here (CUB)."""
 HELD_OUT = 0.2
@@ -148,7 +151,12 @@ def resolve(names: tuple[str, ...], extra: Path | None = None) -> tuple[str, ...
     wanted: list[str] = []
     for name in names:
         wanted += sorted(real) if name == "real" else [name]
-    for name in wanted:
+    for given in wanted:
+        name = given
+        if by_words := _WORDS.fullmatch(given):
+            name = by_words["base"]
+            if not Path(by_words["file"]).is_file():
+                raise DataError(f"{given}: there is no file of word vectors {by_words['file']!r}.")
         if not (name == "letters" or _SIMULATED.fullmatch(name) or _path(name, extra)):
             raise DataError(
                 f"There is no data set {name!r}. Known: letters, "
@@ -168,6 +176,8 @@ def _path(name: str, extra: Path | None) -> Path | None:
 
 def load(name: str, extra: Path | None = None) -> ZeroShotDataset:
     """Load a data set by its name."""
+    if by_words := _WORDS.fullmatch(name):
+        return _with_words(load(by_words["base"], extra), by_words["kind"], by_words["file"])
     if name == "letters":
         from unseen.datasets import load_letters_to_digits
 
@@ -194,8 +204,34 @@ def load(name: str, extra: Path | None = None) -> ZeroShotDataset:
     return load_dataset(path, **options)
 
 
+def _with_words(data: ZeroShotDataset, kind: str, file: str) -> ZeroShotDataset:
+    """Describe classes by the word vectors of their names, alone or beside their attributes."""
+    from unseen.features.words import describe, mix, words
+
+    table = describe(data.semantics.classes.tolist(), words(file))
+    semantics = table if kind == "words" else mix(data.semantics, table)
+    return replace(data, semantics=semantics)
+
+
+def short_name(name: str) -> str:
+    """Return a data set's name without the folders of its files.
+
+    >>> short_name("/data/CUB+words=/data/glove.txt"), short_name("AWA1:SS")
+    ('CUB+words=glove.txt', 'AWA1:SS')
+    """
+    if by_words := _WORDS.fullmatch(name):
+        own = Path(by_words["base"]).name, by_words["kind"], Path(by_words["file"]).name
+        return "{}+{}={}".format(*own)
+    return Path(name).name
+
+
 def fingerprint(name: str, extra: Path | None = None) -> str:
     """Return a digest of what ``load`` would read: the bytes of files, or how data is generated."""
+    if by_words := _WORDS.fullmatch(name):
+        with Path(by_words["file"]).open("rb") as stream:
+            own = hashlib.file_digest(stream, "sha256").hexdigest()
+        both = fingerprint(by_words["base"], extra) + by_words["kind"] + own
+        return hashlib.sha256(both.encode()).hexdigest()[:16]
     digest = hashlib.sha256(name.rpartition("/")[2].encode())
     path = None if name == "letters" or _SIMULATED.fullmatch(name) else _path(name, extra)
     if path is None:
@@ -218,5 +254,5 @@ def paper_column(name: str) -> str | None:
     >>> paper_column("AWA1:SS"), paper_column("simulated-CUB@0.1"), paper_column("letters")
     ('AwA', 'CUB', None)
     """
-    text = Path(name).name.lower()
+    text = short_name(name).lower()
     return next((c for c in ("AwA", "CUB", "aPY") if c.lower() in text), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -164,7 +163,7 @@ class Results:
 def _with_short_names(rows: Sequence[Row]) -> list[Row]:
     """Name a data set that was given as a path by its last part, if that is unique."""
     names = {row.dataset for row in rows}
-    short = {name: Path(name).name for name in names}
+    short = {name: registry.short_name(name) for name in names}
     taken = list(short.values())
     return [
         replace(row, dataset=short[row.dataset]) if taken.count(short[row.dataset]) == 1 else row
