@@ -94,9 +94,10 @@ test-lowest: $(RELEASE)
 test-python: $(RELEASE)
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --python $(PY) $(ASK)
 
-# The order is drawn from SEED, which a failure names.
+# The order is drawn from SEED, which a failure names. A temporary folder of its own shows what is left there.
 test-random: setup
-	@$(BIN)/pytest -q -m "not slow and not site" --leaks --shuffle $(or $(SEED),$(shell date +%s))
+	@mkdir -p .venv/tmp
+	@TMPDIR="$(abspath .venv/tmp)" $(BIN)/pytest -q -m "not slow and not site" --leaks --shuffle $(or $(SEED),$(shell date +%s))
 
 coverage: setup
 	@$(BIN)/coverage erase

@@ -13,7 +13,13 @@ from unseen.base import ZeroShotClassifier
 from unseen.experiments import registry
 
 SEMANTICS = {"cat": [1.0, 0.0], "dog": [0.0, 1.0], "fox": [1.0, 1.0]}
-NO_METHODS = {"DataEnlargement", "SelfPaced", "TransductiveClassifier"}
+NO_METHODS = {
+    "CalibratedStacking",
+    "DataEnlargement",
+    "NoneOfThese",
+    "SelfPaced",
+    "TransductiveClassifier",
+}
 """Estimators around another one, which need more than data to be run by name, and a base class."""
 
 

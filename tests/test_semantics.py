@@ -161,6 +161,8 @@ def test_candidates_that_are_refused(
 def test_of_several_vectors_the_mean_direction_is_taken() -> None:
     table = ClassTable.of({"a": [[3.0, 0.0], [0.0, 4.0]], "b": [[0.0, 2.0], [0.0, 0.0]]})
     np.testing.assert_allclose(table.vectors, [[0.5**0.5, 0.5**0.5], [0.0, 1.0]])
+    three = ClassTable.of({"a": [[3.0, 0.0], [0.0, 4.0], [0.0, 9.0]], "b": [[1.0, 0.0]]})
+    np.testing.assert_allclose(three["a"], [0.2**0.5, 0.8**0.5])
     zero = ClassTable.of({"a": [[0.0, 0.0]], "b": [[0.0, 1.0]]})
     np.testing.assert_array_equal(zero["a"], [0.0, 0.0])
 

@@ -91,7 +91,11 @@ def main() -> None:
             resolve(sys.executable, given.lowest, given.extras.split(","), file)
             print(file.read_text(encoding="utf-8"))
         return
-    name = f"python{given.python}" + ("-lowest" if given.lowest else "")
+    name = (
+        "python-"
+        + re.sub(r"[^\w.]+", "-", given.python).strip("-")
+        + ("-lowest" if given.lowest else "")
+    )
     folder = ROOT / "out" / "environments" / name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (given.keep and python.exists()):

@@ -78,7 +78,7 @@ class InputChecks:
 
 
 @contextmanager
-def whole_fit(estimator: Classifier, X: Any) -> Iterator[None]:
+def whole_fit(estimator: Classifier, X: object) -> Iterator[None]:
     """Fit to the end, or leave the estimator unfitted; on a small X, with one thread of BLAS.
 
     An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no

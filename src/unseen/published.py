@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from unseen.typing import CandidateClasses
 
@@ -87,7 +87,7 @@ class PublishedForm:
         cls,
         semantics: object = None,
         candidates: CandidateClasses | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> Self:
         """Return the method in its authors' form, unfitted.
 

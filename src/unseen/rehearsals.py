@@ -65,7 +65,7 @@ class RehearsedAnswers:
     """Whether answers are the same for rows in other coordinates: rehearsals then use the first
     principal directions of the rows alone."""
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
+    def predict_set(self, X: object, coverage: float = 0.9) -> Mask:
         """Return for each row the smallest set of candidates that should hold the true class.
 
         Split-conformal sets: candidates are taken from the likeliest on, until those above the next one
@@ -110,7 +110,7 @@ class RehearsedAnswers:
         np.put_along_axis(inside, order, above <= limit + 1e-12, axis=1)
         return inside
 
-    def review(self, X: Any, n: int = 20) -> Codes:
+    def review(self, X: object, n: int = 20) -> Codes:
         """Return which rows of X a person should look at first, the most worthwhile in front.
 
         Uncertain rows that stand for many others: the most uncertain ones are grouped by which classes

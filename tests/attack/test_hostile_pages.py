@@ -59,6 +59,7 @@ def root(tmp_path_factory):
 def page(root):
     """The studio in a browser that notes what a page tried to run."""
     options = ["studio", "--no-open", "--port", "0", "--pace", "0", "--root", root]
+    options += ["--sessions", root / "sessions"]
     fakes = {"before": FAKES, "env": {"UNSEEN_CACHE": str(root / "cache")}}
     with live(*options, **fakes) as studio, sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -74,7 +75,7 @@ def _check(page, tmp_path):
     """Look at the page, at its dialogue and at its report: the names are there, and did not run."""
     page.get_by_role("button", name="Report (HTML)").first.wait_for()
     assert "onerror" in page.inner_text("main"), "names are shown as they are"
-    page.locator("[data-row]").first.click()
+    page.locator(".gallery [data-row]").first.click()
     page.get_by_role("heading", name="Which class is it?").wait_for()
     page.locator(".choice").last.click()
     page.locator(".chip").first.wait_for()
@@ -92,29 +93,30 @@ def _check(page, tmp_path):
 
 def test_no_name_of_photographs_and_classes_runs_in_the_studio(page, root, tmp_path):
     page.get_by_label("A folder of photographs").click()
-    page.get_by_label("Labelled photographs").fill(str(root / "photos"))
-    page.get_by_label("Classes: a CSV of attributes").fill(str(root / "classes.csv"))
-    page.get_by_label("Or hold out classes").fill(f"orange{TAG},white{TAG}")
+    page.get_by_label("Labelled photographs").first.fill(str(root / "photos"))
+    page.get_by_label("Classes: a table").first.fill(str(root / "classes.csv"))
+    page.get_by_label("Or a trial").fill(f"orange{TAG},white{TAG}")
     page.get_by_label("Backbone").fill("colours")
     page.get_by_role("button", name="Learn").click()
     _check(page, tmp_path)
 
 
 def test_no_text_runs_in_the_studio(page, root, tmp_path):
-    page.reload()
+    page.get_by_role("link", name="unseen studio").click()
     page.get_by_role("button", name="Learn").wait_for()
     page.get_by_label("A file of texts").click()
-    page.get_by_label("Texts to label").fill(str(root / "texts.csv"))
-    page.get_by_label("Classes: a CSV of names").fill(str(root / "topics.csv"))
+    page.get_by_label("Texts to label").first.fill(str(root / "texts.csv"))
+    page.get_by_label("Classes: names").first.fill(str(root / "topics.csv"))
     page.get_by_role("button", name="Learn").click()
     _check(page, tmp_path)
 
 
 def test_messages_about_hostile_paths_do_not_run(page, root):
-    page.reload()
+    page.get_by_role("link", name="unseen studio").click()
     page.get_by_role("button", name="Learn").wait_for()
     page.get_by_label("A folder of photographs").click()
-    page.get_by_label("Labelled photographs").fill(f"{root}/{TAG}")
+    page.get_by_label("Labelled photographs").first.fill(f"{root}/{TAG}")
+    page.get_by_label("Or a trial").fill("red")
     page.get_by_role("button", name="Learn").click()
     page.get_by_role("alert").filter(has_text="onerror").wait_for()
     assert page.evaluate("document.documentElement.dataset.ran") is None

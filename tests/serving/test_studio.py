@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -14,14 +16,15 @@ from texts import Bags, write_classes, write_texts
 from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.labelling import PoolData
-from unseen.methods import DEFAULT_FOR_TEXTS, find
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS, catalogue, find
 from unseen.semantics import ClassTable
-from unseen.serving.studio import pool_html
+from unseen.serving.studio import gallery_html, overview_html, pool_html
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.data_sources import embedded, photographs, texts
 from unseen.serving.studio.downloads import DOWNLOADS, write_labels, write_model, write_page
-from unseen.serving.studio.outcomes import Snapshot, compare, learn, offered
+from unseen.serving.studio.outcomes import Snapshot, compare, learn
 from unseen.serving.studio.roots import Roots
+from unseen.serving.studio.sessions import SessionStore
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 
@@ -47,7 +50,7 @@ def data(tmp_path_factory):
 
 
 def by_labelled_rows(wanted):
-    return [name for name in offered() if find(name).estimator.needs_labelled_rows is wanted]
+    return [name for name in catalogue() if find(name).estimator.needs_labelled_rows is wanted]
 
 
 @pytest.mark.parametrize("name", by_labelled_rows(False))
@@ -64,7 +67,7 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
     assert rounds or name not in TELL_ROUNDS
     truth = np.array(data.truth)
     given = {row: data.candidates[(row + 1) % 4] for row in (0, 40, 80)}
-    again = learn(data, name, given, first)
+    again = learn(data, name, given, first.fitted.predicted)
     found = np.array(again.classes)[again.result.labels]
     assert {row: found[row] for row in given} == given
     assert all(again.result.confidence[row] == 1 for row in given)
@@ -80,7 +83,7 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
 def test_no_label_of_the_pool_reaches_a_fit(data):
     """The truth may say anything: labels do not change."""
     lies = PoolData(**{**vars(data), "truth": data.truth[::-1]})
-    for name in offered()[:2]:
+    for name in (DEFAULT, "TASTE"):
         one, other = learn(data, name), learn(lies, name)
         np.testing.assert_array_equal(one.result.probabilities, other.result.probabilities)
 
@@ -135,13 +138,51 @@ def test_downloads(data, tmp_path):
     assert "corrected by hand" in page
 
 
-def test_names_are_escaped_on_the_page(data):
+def pictures_of(html):
+    """Every picture that galleries list: row, kinds, and what is said of it."""
+    found = re.findall(r'data-pictures="([^"]*)"', html)
+    return [picture for listed in found for picture in json.loads(unescape(listed))]
+
+
+def test_every_picture_is_in_a_gallery_and_names_are_escaped(data):
     names = ['<b onclick="x">', *data.candidates[1:]]
     snapshot = Snapshot.after(None, 0, np.eye(4)[np.arange(len(data.pool)) % 4])
-    html = pool_html.classes_html("key", snapshot, names, {0: names[0]}, frozenset(), True)
+    html = gallery_html.classes_html("key", snapshot, names, {0: names[0]}, data, True)
     assert "<b " not in html
-    assert html.count('class="tile yours"') == 1
-    assert html.count("data-row=") == 4 * pool_html.CLOSED_CLASS_TILES
+    listed = pictures_of(html)
+    assert sorted(row for row, _, _ in listed) == list(range(len(data.pool)))
+    assert [row for row, kinds, _ in listed if "yours" in kinds] == [0]
+
+
+def test_what_to_review_comes_least_sure_first(data):
+    result = learn(data, "ESZSL").result
+    rows = gallery_html.rows_to_review(result, {})
+    confidence = result.confidence[rows]
+    assert (np.diff(confidence) >= 0).all()
+    assert len(rows) == max((result.confidence < 0.5).sum(), gallery_html.LEAST_TO_REVIEW)
+    assert rows[0] not in gallery_html.rows_to_review(result, {rows[0]: data.candidates[0]})
+
+
+def test_the_map_and_the_confusions_show_every_row_and_class(data):
+    outcome = learn(data, "ESZSL")
+    html = overview_html.map_html(outcome)
+    assert html.count("<circle") == len(data.pool)
+    unsure = int((outcome.result.confidence < 0.5).sum())
+    assert html.count('fill="none"') == unsure
+    table = overview_html.confusion_html(outcome)
+    assert table.count('scope="row"') == len(data.candidates)
+    for pair in re.findall(r'data-pair="([^"]*)"', table):
+        one, other = map(int, pair.split(","))
+        rows = overview_html.rows_between(outcome, one, other)
+        assert set(outcome.result.labels[rows]) == {one}
+        assert (np.diff(outcome.result.probabilities[rows, other]) <= 0).all()
+
+
+def test_a_picture_that_is_gone_is_a_card_with_its_name(data, tmp_path):
+    library = Library(tmp_path, Roots([tmp_path]), SessionStore(tmp_path / "sessions"))
+    card = library.picture(library.add(data), 3)
+    assert card.media_type == "image/svg+xml"
+    assert "3.png cannot be shown" in card.body.decode()
 
 
 def test_embedded_data(tmp_path):
@@ -186,12 +227,12 @@ def test_texts_are_learned_shown_and_downloaded(tmp_path, monkeypatch):
     data = texts(write_texts(tmp_path / "t.csv"), write_classes(tmp_path / "c.csv"))
     outcome = learn(data, DEFAULT_FOR_TEXTS)
     assert outcome.history
-    library = Library(tmp_path, Roots([tmp_path]))
+    library = Library(tmp_path, Roots([tmp_path]), SessionStore(tmp_path / "sessions"))
     card = library.picture(library.add(data), 3)
     assert card.media_type == "image/svg+xml"
     assert data.texts[3].split()[0] in card.body.decode()
     given = next(name for name in data.candidates if name != outcome.fitted.predicted[3])
-    again = learn(data, DEFAULT_FOR_TEXTS, {3: given}, outcome)
+    again = learn(data, DEFAULT_FOR_TEXTS, {3: given}, outcome.fitted.predicted)
     assert again.fitted.predicted[3] == given
     for write in DOWNLOADS.values():
         assert write(again, tmp_path).stat().st_size > 0

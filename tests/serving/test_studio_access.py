@@ -231,7 +231,8 @@ def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("opened")
     note = "import pathlib, webbrowser\n"
     note += f"webbrowser.open = pathlib.Path({str(folder / 'with')!r}).write_text\n"
-    with live("studio", "--port", "0", "--root", folder, before=note) as running:
+    sessions = ("--sessions", folder / "sessions")
+    with live("studio", "--port", "0", "--root", folder, *sessions, before=note) as running:
         running.noted = folder / "with"
         yield running
 

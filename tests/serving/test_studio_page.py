@@ -21,23 +21,23 @@ STUDIO = ["studio", "--no-open", "--port", "0", "--pace", "0.05"]
 HELD = 3
 GATED = """
 import pathlib, time
-from unseen.serving.studio import desk
+from unseen.serving.studio import live_session
 
-def gated(data, name, corrections, before, on_round):
+def gated(data, name, corrections, earlier, on_round):
     def wait(snapshot):
         on_round(snapshot)
         while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
             time.sleep(0.02)
-    return learn(data, name, corrections, before, wait)
+    return learn(data, name, corrections, earlier, wait)
 
-learn, desk.learn = desk.learn, gated
+learn, live_session.learn = live_session.learn, gated
 """
 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory):
-    root = tmp_path_factory.mktemp("root")
-    with live(*STUDIO, "--root", root) as running:
+    root, sessions = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("sessions")
+    with live(*STUDIO, "--root", root, "--sessions", sessions) as running:
         running.root = root
         yield running
         assert running.stop() == 0
@@ -80,12 +80,12 @@ def page(browser, studio):
 
 def _learn(page):
     page.get_by_role("button", name="Learn").click()
-    page.get_by_role("button", name="Labels (CSV)").first.wait_for()
+    page.get_by_role("button", name="Labels (CSV),").first.wait_for()
 
 
 def _labels(page, tmp_path, place=0):
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Labels (CSV)").nth(place).click()
+        page.get_by_role("button", name="Labels (CSV),").nth(place).click()
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
     with path.open(newline="", encoding="utf-8") as file:
@@ -93,7 +93,7 @@ def _labels(page, tmp_path, place=0):
 
 
 def _status(page):
-    return page.get_by_role("status").first.inner_text()
+    return page.locator(".status").first.inner_text()
 
 
 def _check_rounds(page, name):
@@ -117,17 +117,18 @@ def _check_rounds(page, name):
 def test_rounds_are_shown_while_it_learns(browser, tmp_path):
     """The fit goes on only when the browser shows its round."""
     gated = GATED.format(folder=str(tmp_path), held=HELD)
-    with live(*STUDIO, before=gated) as running, _opened(browser, running.url) as page:
+    sessions = ("--sessions", tmp_path / "sessions")
+    with live(*STUDIO, *sessions, before=gated) as running, _opened(browser, running.url) as page:
         page.get_by_role("button", name="Learn").click()
         for number in range(HELD + 1):
             where = f"Round {number}" if number else "Start"
             status = page.locator(".status", has_text=f"{where} … ·")
             status.wait_for()
             assert " joined · " in status.inner_text()
-            assert page.locator(".tile.joined").count() > 0
+            page.locator(".tile.joined").first.wait_for()
             assert page.locator(".rounds button").count() == number + 1
             (tmp_path / str(number)).touch()
-        page.get_by_role("button", name="Labels (CSV)").wait_for()
+        page.get_by_role("button", name="Labels (CSV),").wait_for()
         _check_rounds(page, "Round by round")
 
 
@@ -142,11 +143,12 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
 
     page.get_by_role("button", name="round 1", exact=True).click()
     page.locator(".status", has_text="Round 1").wait_for()
-    assert page.locator(".tile.joined").count() > 0
+    page.locator(".tile.joined").first.wait_for()
     page.get_by_role("button", name="result").click()
     page.locator(".status", has_text="Result").wait_for()
 
     section = page.get_by_role("region", name="3", exact=True)
+    section.scroll_into_view_if_needed()
     tile = section.locator(".tile").first
     row = int(tile.get_attribute("data-row"))
     tile.click()
@@ -158,12 +160,15 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     assert chosen != "3"
     assert _labels(page, tmp_path)[f"digit-{row:04}.png"]["label"] == chosen
 
-    page.get_by_role("button", name="Continue with 1 label of yours").click()
+    page.get_by_text("1 label of yours, 1 new").wait_for()
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_text("1 label of yours", exact=True).wait_for()
     _check_rounds(page, "Round by round, with 1 label of yours")
     page.locator(".status", has_text="Result").wait_for()
-    page.get_by_role("button", name="Labels (CSV)").wait_for()
-    own = page.get_by_role("region", name=chosen, exact=True).locator(f'.tile.yours[data-row="{row}"]')
-    own.wait_for()
+    page.get_by_role("button", name="Labels (CSV),").wait_for()
+    section = page.get_by_role("region", name=chosen, exact=True)
+    section.scroll_into_view_if_needed()
+    section.locator(f'.tile.yours[data-row="{row}"]').wait_for()
     after = _labels(page, tmp_path)[f"digit-{row:04}.png"]
     assert (after["label"], float(after["confidence"])) == (chosen, 1.0)
 
@@ -212,21 +217,29 @@ def test_by_keyboard_alone(page):
         page.get_by_role("heading", name="Which class is it?").wait_for()
         page.wait_for_function("document.activeElement.closest('.q-dialog') !== null")
 
-    tab_to("button.q-btn")
-    assert page.evaluate("document.activeElement.innerText") == "Learn"
+    for _ in range(60):
+        tab_to("button.q-btn")
+        if page.evaluate("document.activeElement.innerText") == "Learn":
+            break
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Labels (CSV)").wait_for()
+    page.get_by_role("button", name="Labels (CSV),").wait_for()
     tab_to(".tile")
     open_dialogue()
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
     tab_to(".tile")
     open_dialogue()
-    tab_to("button.q-btn")
-    assert page.evaluate("document.activeElement.innerText") == "Close"
     tab_to(".choice")
     page.keyboard.press("Enter")
     page.locator(".chip").wait_for()
+    page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
+    tab_to(".gallery .tile")
+    first = page.evaluate("document.activeElement.dataset.row")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.row") != first
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    assert page.evaluate("document.activeElement.dataset.row") == first
 
 
 def test_at_the_width_of_a_phone(page):
@@ -238,7 +251,7 @@ def test_at_the_width_of_a_phone(page):
     assert wide[0] <= wide[1], "the page scrolls sideways"
     boards = [page.get_by_role("region", name=n, exact=True) for n in ("SelfPacedPrototypes", "ESZSL")]
     assert boards[0].bounding_box()["x"] == boards[1].bounding_box()["x"]
-    page.locator(".tile").first.click()
+    page.locator(".gallery .tile").first.click()
     page.get_by_role("heading", name="Which class is it?").wait_for()
     box = page.locator(".chooser").bounding_box()
     assert box["x"] >= 0
@@ -251,21 +264,22 @@ def test_what_is_wrong_is_told_on_the_page(page, studio):
     page.get_by_role("button", name="Learn").click()
     page.get_by_role("alert").wait_for()
     assert "Name the folder" in page.get_by_role("alert").inner_text()
-    page.get_by_label("Labelled photographs").fill(f"{studio.root}/nowhere")
-    page.get_by_label("Or hold out classes").fill("fox")
+    page.get_by_label("Labelled photographs").first.fill(f"{studio.root}/nowhere")
+    page.get_by_label("Or a trial").fill("fox")
     page.get_by_role("button", name="Learn").click()
-    page.get_by_text(f"{studio.root}/nowhere: no such folder").wait_for()
+    page.get_by_text(f"{studio.root}/nowhere: no such folder or file").wait_for()
 
 
 def test_nothing_is_said_of_files_outside_the_roots(page, studio, tmp_path):
     """A file that only its owner may read is neither opened nor quoted."""
     secret = tmp_path / "shadow.csv"
     secret.write_text("root:$6$never:quoted\n", encoding="utf-8")
+    (studio.root / "texts.csv").write_text("text\nnothing\n", encoding="utf-8")
     page.get_by_label("A file of texts").click()
-    for field in ("Texts to label", "Classes: a CSV of names", "Texts with labels"):
-        page.get_by_label("Texts to label").fill(f"{studio.root}/texts.csv")
-        page.get_by_label(field).fill(str(secret))
+    for field in ("Texts to label", "Classes: names, descriptions", "Texts with labels"):
+        page.get_by_label("Texts to label").first.fill(f"{studio.root}/texts.csv")
+        page.get_by_label(field).first.fill(str(secret))
         page.get_by_role("button", name="Learn").click()
         page.get_by_text(f"{secret}: lies outside the folders that the studio may read").wait_for()
         assert "never" not in page.content()
-        page.get_by_label(field).fill("")
+        page.get_by_label(field).first.fill("")

@@ -129,11 +129,16 @@ def studio(
             show_default=False,
         ),
     ] = None,
+    sessions: Annotated[
+        Path | None,
+        typer.Option(help="Where sessions are kept; ~/.unseen/studio by default.", show_default=False),
+    ] = None,
     pace: Annotated[float, typer.Option(help="Seconds to show a round for.", min=0)] = 0.6,
     allow_download: options.AllowDownload = False,
 ) -> None:
     """Open a local page: watch a method label pictures, correct it, compare, download.
 
+    Every label that you give is kept at once; a session goes on after a reload, a restart or a crash.
     It is reached from this machine alone, by the address with a token that is printed, and no request
     leaves the machine.
     """
@@ -143,7 +148,7 @@ def studio(
     from unseen.serving.studio.roots import Roots
 
     roots = Roots([*(root or [Path.cwd(), Path.home()]), *([folder] if folder else [])])
-    made = Studio(roots, folder, pace)
+    made = Studio(roots, folder, pace, sessions)
     with listen("127.0.0.1", port) as opened:
         place = address(opened)
         typer.echo(f"unseen studio may read {' and '.join(map(str, roots.folders))}.")

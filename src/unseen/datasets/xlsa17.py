@@ -160,7 +160,7 @@ def _labels(held: Mapping[str, object], path: Path, classes: int, rows: int) -> 
 
 
 def _semantics(
-    splits: Mapping[str, Any], path: Path, name: str, classes: Array, sidecar: Sidecar | None
+    splits: Mapping[str, object], path: Path, name: str, classes: Array, sidecar: Sidecar | None
 ) -> Any:
     vectors = _need(splits, name, path)
     if not hasattr(vectors, "dtype"):

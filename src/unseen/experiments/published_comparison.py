@@ -7,6 +7,7 @@ import re
 from unseen.experiments import paper, registry
 from unseen.experiments.forms import FORM_NAMES, FORMS_NOTE
 from unseen.experiments.results import Results, signed
+from unseen.methods import catalogue
 from unseen.reporting.value_table import Table, Value
 
 _TITLES = {
@@ -36,7 +37,8 @@ def beside_paper(results: Results, table: str) -> Table:
         pairs = [pair for pair in pairs if any(v.keys for v in pair)]
         together += pairs
         if not pairs:
-            why = "no such data here" if names else "not in this library"
+            known = any(m.table_name == line.method for m in catalogue().values())
+            why = "no such data here" if names else "not run" if known else "not in this library"
             blank = [Value("–")] * 4
             ends = Value(line.column), Value("–"), Value(line.features), Value("–")
             alone.append([Value(line.method), _published(line), *blank, Value(why), *ends])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -192,7 +191,7 @@ def _best(results: Results, dataset: str, transductive: bool) -> list[Row]:
     return max(groups, key=lambda rows: np.mean([r.accuracy for r in rows]), default=[])
 
 
-def _line(label: str, x: list[Any], groups: list[list[Row]]) -> Line:
+def _line(label: str, x: list[float] | list[str], groups: list[list[Row]]) -> Line:
     means = [100 * float(np.mean([r.accuracy for r in rows])) for rows in groups]
     spreads = [
         100 * float(np.std([r.accuracy for r in rows], ddof=min(1, len(rows) - 1))) for rows in groups

@@ -217,7 +217,7 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
         raise DataError(f"{source}: {error}") from None
 
 
-def frozen_parameters(items: Iterable[Sequence[Any]]) -> tuple[tuple[str, Parameter], ...]:
+def frozen_parameters(items: Iterable[Sequence[object]]) -> tuple[tuple[str, Parameter], ...]:
     """Return names and values in the order of names, lists as tuples.
 
     >>> frozen_parameters({"mu": 0, "shares": [0.5, 1.0]}.items())

@@ -52,7 +52,7 @@ class FeatureStore(SqliteFile):
             row = self._database.execute(
                 "select vector from features where backbone = ? and picture = ?", (number, picture)
             ).fetchone()
-        if row is None or len(row[0]) != 4 * width:
+        if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * width:
             return None
         return np.frombuffer(row[0], dtype="<f4").astype(np.float32)
 
@@ -94,7 +94,7 @@ class FeatureStore(SqliteFile):
         with self._lock:
             try:
                 yield
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, TypeError, ValueError) as error:  # rows may be damaged
                 raise DataError(
                     f"{self.path}: features cannot be stored there ({error}). Free space, delete the "
                     "file if it is damaged (features are then extracted again), or name another "

@@ -107,8 +107,7 @@ class BilinearClassifier(ZeroShotClassifier):
         width: int | None = None,
     ) -> Choice:
         """Choose by class-wise folds what was not given by hand, and take the sums of all rows."""
-        by_hand = C is not None and mu is not None
-        one_hot = self.semantics is None
+        by_hand, one_hot = C is not None and mu is not None, self.semantics is None
         if not one_hot and not by_hand and A.shape[1] >= FEWEST_CLASSES:
             paths = Path.of(C, C_GRID), Path.of(mu, MU_GRID)
             return choose(rows, A, *paths, held=held, width=width)

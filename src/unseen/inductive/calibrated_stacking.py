@@ -86,7 +86,7 @@ class CalibratedStacking(WrappingClassifier):
         self.estimator = estimator
         self.bias = bias
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
         with whole_fit(self, X):
             rows = labelled_rows(*self._read(X, y, sample_weight))

@@ -55,7 +55,7 @@ class DataEnlargement(WrappingClassifier):
         estimator: Any = None,
         semantics: object = None,
         candidates: CandidateClasses = None,
-        auxiliary: tuple[Any, Any] | None = None,
+        auxiliary: tuple[object, object] | None = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator

@@ -17,7 +17,7 @@ from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.metrics import per_class_accuracy
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, JsonObject
+from unseen.typing import Array, Classifier, JsonObject
 
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
@@ -203,7 +203,7 @@ def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list
     return certain
 
 
-def _pool_notes(caught: list[warnings.WarningMessage], model: Any, task: Task) -> list[str]:
+def _pool_notes(caught: list[warnings.WarningMessage], model: Classifier, task: Task) -> list[str]:
     """Return what a method says of its pool, in plain words; other warnings are given as they were.
 
     What the review of the pool says in numbers stays in the model's ``review_``.

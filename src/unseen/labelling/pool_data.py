@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,19 @@ class PoolData:
         if self.texts is None:
             return [path.relative_to(self.root).as_posix() for path in self.paths]
         return [str(row) for row in self.text_rows]
+
+    def without(self, rows: Collection[int]) -> PoolData:
+        """Return the same with some rows of the pool left out."""
+        left_out = set(rows)
+        keep = [row for row in range(len(self.pool)) if row not in left_out]
+        return replace(
+            self,
+            pool=self.pool[keep],
+            paths=[self.paths[row] for row in keep] if self.paths else [],
+            truth=[self.truth[row] for row in keep] if self.truth else [],
+            texts=[self.texts[row] for row in keep] if self.texts else self.texts,
+            text_rows=[self.text_rows[row] for row in keep] if self.text_rows else [],
+        )
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

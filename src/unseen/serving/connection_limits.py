@@ -21,7 +21,7 @@ UNREAD_BYTES = 32 * 2**20
 """Bytes of all answers together that clients have not read yet."""
 SLOWEST_READER = 100_000
 """Bytes a second that a client must read in the long run."""
-BACKLOG = 256
+BACKLOG = 1024
 """Connections that the operating system keeps for us until we take them."""
 OTHER_FILES = 48
 """File descriptors that are left for files, threads and the event loop."""
@@ -93,6 +93,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
         _fed = 0  # bytes that the parser is given now
         _ended = False  # whether a message ended among them
         _complete = True  # whether the message that began last is there
+        _in_headers = False  # whether its headers are not
 
         def connection_made(self, transport: Any) -> None:
             if len(self.connections) >= limits.connections and not limits.make_room():
@@ -118,14 +119,16 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
             self._overhead += len(data)
             if not self._complete and self._overhead > HEADER_BYTES:
                 self._refuse(431)
+            elif self._in_headers and self._header_timer is None:
+                self._await_request()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self._complete = False
+            self._complete, self._in_headers = False, True
             self._overhead = -self._fed if self._ended else 0  # what came before is of another message
-            self._await_request()
 
         def on_headers_complete(self) -> None:
+            self._in_headers = False
             self._stop_awaiting_request()
             if len(self.headers) > HEADER_COUNT or self._header_bytes() > HEADER_BYTES:
                 self._refusal = 431

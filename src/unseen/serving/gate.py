@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from unseen.serving.host_header import host_name
+from unseen.serving.host_header import name_of_host
 from unseen.serving.limits import Limits
 from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget, Share
 from unseen.serving.prometheus import Metrics
@@ -86,13 +86,16 @@ class Gate:
             await send(message)
 
         counted = scope["path"] not in LIGHT
+        headers = dict(scope["headers"])
         try:
-            self._check(scope, counted)
+            self._check(scope, headers, counted)
             self._busy += counted
             try:
                 with Share(self._budget) as share:
-                    body = await self._read_body(scope, receive, share)
-                    await self._app({**scope, SHARE: share}, _replay(body, receive), noting)
+                    scope[SHARE] = share
+                    claimed = headers.get(b"content-length", b"0")
+                    body = await self._read_body(scope["path"], claimed, receive, share)
+                    await self._app(scope, _replay(body, receive), noting)
             finally:
                 self._busy -= counted
         except Refused as refused:
@@ -106,11 +109,11 @@ class Gate:
             self._metrics.seconds.observe(time.perf_counter() - start, path=path)
             self._metrics.busy.set(self._busy)
 
-    def _check(self, scope: Scope, counted: bool) -> None:
-        headers = dict(scope["headers"])
-        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+    def _check(self, scope: Scope, headers: dict[bytes, bytes], counted: bool) -> None:
+        repeated = len(headers) < len(scope["headers"])
+        if repeated and sum(name == b"host" for name, _ in scope["headers"]) > 1:
             raise Refused(400, "Send one Host header.", "host", ("connection", "close"))
-        if self._hosts and host_name(scope["headers"]) not in self._hosts:
+        if self._hosts and name_of_host(headers.get(b"host", b"")) not in self._hosts:
             known = ", ".join(sorted(self._hosts))
             raise Refused(421, f"This service is not known by that name; use one of {known}.", "host")
         if self._token and scope["path"] not in OPEN:
@@ -122,10 +125,9 @@ class Gate:
             detail = f"All {self._limits.concurrency} places are taken. Try again in a moment."
             raise Refused(503, detail, "concurrency", ("retry-after", "1"))
 
-    async def _read_body(self, scope: Scope, receive: Receive, share: Share) -> bytes:
+    async def _read_body(self, path: str, claimed: bytes, receive: Receive, share: Share) -> bytes:
         """Read the body within its limits."""
-        most = 0 if scope["path"] in LIGHT else self._limits.body
-        claimed = dict(scope["headers"]).get(b"content-length", b"0")
+        most = 0 if path in LIGHT else self._limits.body
         too_large = f"The body has more than {most:,} bytes. Send fewer rows at a time."
         if not most:
             too_large = "Send no body: nothing here takes one."

@@ -31,7 +31,16 @@ def host_name(headers: Headers) -> str:
     >>> [host_name([(b"host", host)]) for host in (b"localhost:8000", b"[::1]:8000", b"127.0.0.1")]
     ['localhost', '::1', '127.0.0.1']
     """
-    text = (only_header(headers, b"host") or b"").decode("latin-1").lower()
+    return name_of_host(only_header(headers, b"host") or b"")
+
+
+def name_of_host(host: bytes) -> str:
+    """Return the name of a Host header without its port.
+
+    >>> name_of_host(b"[::1]:8000"), name_of_host(b"[::1")
+    ('::1', '')
+    """
+    text = host.decode("latin-1").lower()
     if text.startswith("["):
         name, closed, _ = text[1:].partition("]")
         return name if closed else ""

@@ -221,7 +221,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self.labelled_round_ = trusted.result()
 
 
-def unlabelled_rows(X: Any, codes: Any) -> Any:
+def unlabelled_rows(X: RowValues, codes: RowValues) -> Any:
     """Return the pool; nothing is copied where its rows stand together."""
     return taken(X, marked(mapped(np.logical_not, has_label(codes))))
 

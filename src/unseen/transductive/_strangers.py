@@ -14,7 +14,7 @@ from unseen.rows.passes import chunked
 from unseen.semantics import place_among
 from unseen.statistics.strangers import StrangerModel, fit_strangers
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, Mask
+from unseen.typing import Array, Label, Mask, RowValues
 
 Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None], Any]
 """Fits the estimator: X, y, sample_weight and known rows of the pool."""
@@ -36,11 +36,11 @@ class StrangerAnswers:
 
     def fit(
         self,
-        X: Any,
+        X: object,
         y: Any = None,
         sample_weight: Any = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, object] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from labelled and unlabelled rows; see :meth:`TransductiveClassifier.fit`.
@@ -60,7 +60,7 @@ class StrangerAnswers:
             )
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row, or the label for unknown."""
         labels = super().predict(X)  # type: ignore[misc]
         found = getattr(self, "strangers_", None)
@@ -139,19 +139,19 @@ class StrangerAnswers:
         return bool(self.learns_from_pool)  # type: ignore[attr-defined]
 
 
-def replaced(labels: Array, which: Mask, label: Any) -> Array:
+def replaced(labels: Array, which: Mask, label: object) -> Array:
     """Return labels with some of them replaced, in a type that holds both."""
     out = labels.astype(np.result_type(labels, np.asarray(label)))
     out[which] = label
     return out
 
 
-def _without(called: Mask, X: Array, y: Any, weights: Any) -> tuple[Array, Any, Any]:
+def _without(called: Mask, X: Array, y: object, weights: RowValues) -> tuple[Array, Any, Any]:
     kept = np.flatnonzero(~called)
     return X[kept], np.asarray(y)[kept], None if weights is None else np.asarray(weights)[kept]
 
 
-def _renumbered(known: Mapping[int, Any] | None, called: Mask) -> dict[int, Any] | None:
+def _renumbered(known: Mapping[int, Label] | None, called: Mask) -> dict[int, Any] | None:
     """Return known rows of the pool by their number among the rows that are left."""
     if not known:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from unseen.inputs import whole_fit
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array
+from unseen.typing import CandidateClasses, Label, RowValues
 
 
 class NoneOfThese(StrangerAnswers, WrappingClassifier):
@@ -65,9 +65,9 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
         self,
         estimator: Any = None,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = None,
+        candidates: CandidateClasses = None,
         strangers: str | float = "auto",
-        unknown: Any = None,
+        unknown: object = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator
@@ -76,11 +76,11 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
 
     def fit(
         self,
-        X: Any,
+        X: object,
         y: Any = None,
         sample_weight: Any = None,
         *,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, object] | None = None,
         observer: Observer | None = None,
     ) -> Self:
         """Learn from labelled rows and a pool, in which some rows may belong to no candidate.
@@ -98,7 +98,12 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
         return bool(wrapped(self).learns_from_pool)
 
     def _fit_inside(
-        self, observer: Observer | None, X: Any, y: Any, weights: Any, known: Mapping[int, Any] | None
+        self,
+        observer: Observer | None,
+        X: RowValues,
+        y: object,
+        weights: RowValues,
+        known: Mapping[int, Label] | None,
     ) -> None:
         semantics, candidates = self._parameters()
         model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)

@@ -144,7 +144,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         normalise: str = "auto",
         rehearsals: int = REHEARSALS,
         strangers: str | float | None = None,
-        unknown: Any = None,
+        unknown: object = None,
     ) -> None:
         super().__init__(semantics, candidates)
         self.class_prior = class_prior
@@ -202,7 +202,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self._diagnose(start, state)
         return first_round
 
-    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+    def _rehearse(self, rows: Rows, pool: object = None) -> None:
         if self.review_ is None:
             super()._rehearse(rows, pool)
             return

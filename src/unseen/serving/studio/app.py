@@ -6,12 +6,14 @@ import asyncio
 import secrets
 import tempfile
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 
 from fastapi import FastAPI, HTTPException, Response
 from nicegui import app as nicegui_app
 from nicegui import ui
 
+from unseen.exceptions import DataError
 from unseen.features.pictures import open_picture
 from unseen.image_files import read_picture_file
 from unseen.labelling import PoolData
@@ -19,8 +21,12 @@ from unseen.reporting.thumbnails import jpeg_thumbnail, text_card
 from unseen.serving.studio.access import Access, write_redirect
 from unseen.serving.studio.data_sources import embedded
 from unseen.serving.studio.desk import Desk
+from unseen.serving.studio.live_session import LiveSession
+from unseen.serving.studio.page_frame import page_frame
 from unseen.serving.studio.page_policy import PagePolicy
 from unseen.serving.studio.roots import Roots
+from unseen.serving.studio.sessions import SessionStore
+from unseen.serving.studio.start_page import StartPage
 
 THUMBNAIL_PIXELS = 192
 SMALL_PNG_BYTES = 4096
@@ -41,17 +47,26 @@ class Studio:
         Labelled photographs, to begin with.
     pace : float
         Seconds for which a round is shown at least.
+    sessions : path, optional
+        Where sessions are kept; ``~/.unseen/studio`` by default.
 
     Attributes
     ----------
     app : ASGI application
     """
 
-    def __init__(self, roots: Roots, folder: Path | None = None, pace: float = 0.6) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        folder: Path | None = None,
+        pace: float = 0.6,
+        sessions: Path | None = None,
+    ) -> None:
         scratch = tempfile.TemporaryDirectory(prefix="unseen-studio-", ignore_cleanup_errors=True)
         nicegui_app.on_shutdown(scratch.cleanup)
         self._folder = Path(scratch.name)
-        self._access = Access(_pages(Library(self._folder, roots), folder, pace))
+        store = SessionStore(sessions or Path.home() / ".unseen" / "studio")
+        self._access = Access(_pages(Library(self._folder, roots, store, pace), folder))
         self.app = PagePolicy(self._access)
 
     def address(self, place: str) -> str:
@@ -63,13 +78,27 @@ class Studio:
         return write_redirect(self._folder, self.address(place))
 
 
-def _pages(library: Library, folder: Path | None, pace: float) -> FastAPI:
+def _pages(library: Library, folder: Path | None) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.get("/picture/{key}/{row}")(library.picture)
 
+    app.get("/studio/gallery.js")(_script)
+
     @ui.page("/")
-    def page() -> None:
-        Desk(library, folder, pace).draw()
+    def start() -> None:
+        StartPage(library, folder).draw()
+
+    @ui.page("/session/{identity}")
+    def session(identity: str) -> None:
+        try:
+            live = library.open(identity)
+        except DataError as error:
+            with page_frame(str(error)):
+                ui.link("All sessions", "/")
+            return
+        desk = Desk(library, live)
+        desk.draw()
+        desk.begin()
 
     ui.run_with(
         app, title="unseen studio", favicon="🔎", dark=None, tailwind=False,
@@ -81,11 +110,18 @@ def _pages(library: Library, folder: Path | None, pace: float) -> FastAPI:
 class Library:
     """What all pages of this process share: data, its pictures, and one fit at a time."""
 
-    def __init__(self, folder: Path, roots: Roots) -> None:
-        self.folder, self.roots = folder, roots
+    def __init__(self, folder: Path, roots: Roots, sessions: SessionStore, pace: float = 0.0) -> None:
+        self.folder, self.roots, self.sessions, self.pace = folder, roots, sessions, pace
         self.fitting = asyncio.Lock()
+        self._open: dict[str, LiveSession] = {}
         self._data: dict[str, PoolData] = {}
         self._embedded: PoolData | None = None
+
+    def open(self, identity: str) -> LiveSession:
+        """Return a session that is open, or open it."""
+        if identity not in self._open:
+            self._open[identity] = LiveSession(self.sessions.load(identity), self)
+        return self._open[identity]
 
     def embedded(self) -> PoolData:
         """Return the embedded data, made once."""
@@ -109,8 +145,16 @@ class Library:
         if data.texts is not None:
             kind, content = "image/svg+xml", text_card(data.texts[row])
         else:
-            kind, content = _thumbnail(data.paths[row])
+            try:
+                kind, content = _thumbnail(data.paths[row])
+            except Exception:  # it was readable before; a card with its name is better than a gap
+                kind, content = "image/svg+xml", text_card(f"{data.paths[row].name} cannot be shown")
         return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+
+def _script() -> Response:
+    content = (resources.files(__package__) / "gallery.js").read_bytes()
+    return Response(content, media_type="text/javascript", headers={"cache-control": "no-cache"})
 
 
 @lru_cache(maxsize=CACHED_THUMBNAILS)

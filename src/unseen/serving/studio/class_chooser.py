@@ -4,108 +4,156 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from unseen.features.words import readable
+from unseen.serving.studio.gallery_html import picture_address
+from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON
-from unseen.serving.studio.outcomes import Outcome
-from unseen.serving.studio.pool_html import picture_address
 
 CLASS_BUTTONS = 12
 """Classes that are offered as buttons; the others are in a list below."""
 
 
-def ask_for_class(
-    row: int, outcome: Outcome, key: str, label: str | None, give: Callable[[int, str | None], None]
-) -> None:
-    """Open the dialogue.
+class ClassDialogue:
+    """Ask for the class of some rows, one after the other.
+
+    Keys: 1 to 9 choose a class, 0 none of them, the arrow to the right goes on without a label.
 
     Parameters
     ----------
-    row : int
+    live : LiveSession
+    rows : list of int
         Of the pool.
-    outcome : Outcome
-        Its probabilities order the classes.
-    key : str
-        Of the pictures.
-    label : str or None
-        The label that a person gave before.
-    give : callable
-        Called with the row and its class; with None if the label is taken back.
     """
-    probabilities, classes = outcome.result.probabilities[row], outcome.classes
-    order = sorted(range(len(classes)), key=lambda k: -probabilities[k])
-    current = label or classes[order[0]]
-    with ui.dialog() as dialog, ui.element("div").classes("chooser"):
 
-        def choose(name: str | None) -> None:
-            dialog.close()
-            give(row, name)
+    def __init__(self, live: LiveSession, rows: list[int]) -> None:
+        self._live, self._rows, self._place = live, rows, 0
+        with ui.dialog() as self._dialog, ui.element("div").classes("chooser"):
+            self._dialog.props('aria-label="Which class is it?"')
+            self._box = ui.element("div").classes("fields")
+            ui.keyboard(self._key, ignore=["input", "select", "textarea"])
+        self._dialog.on("hide", self._dialog.delete)
+        self._draw()
+        self._dialog.open()
 
-        ui.html("<h2>Which class is it?</h2>", sanitize=False)
-        data = outcome.fitted.task.data
-        name = data.paths[row].name if data.texts is None else f"row {data.text_rows[row]}"
-        if data.texts is None:
-            ui.html(
-                f'<img class="big" src="{picture_address(key, row)}" alt="{escape(name)}">',
-                sanitize=False,
-            ).style("display:flex; justify-content:center")
-        else:
+    @property
+    def _row(self) -> int:
+        return self._rows[self._place]
+
+    def _draw(self) -> None:
+        live, row = self._live, self._row
+        outcome = live.results[0]
+        probabilities, classes = outcome.result.probabilities[row], outcome.classes
+        self._order = sorted(range(len(classes)), key=lambda k: -probabilities[k])
+        self._classes = classes
+        label = live.marked.get(row)
+        current = label if label is not None else classes[self._order[0]]
+        self._box.clear()
+        with self._box:
+            ui.html("<h2>Which class is it?</h2>", sanitize=False)
+            self._draw_item(row)
+            source = "Your label" if label is not None else f"{outcome.method} says"
+            many = f" · {self._place + 1:,} of {len(self._rows):,}" if len(self._rows) > 1 else ""
+            shown = readable(current) if current else "none of these"
+            ui.label(f"{source}: {shown} · {self._name(row)}{many}").classes("soft")
+            # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.
+            buttons = "".join(
+                f'<button type="button" class="choice" tabindex="0" data-pick="{k}" '
+                f'aria-pressed="{str(classes[k] == current).lower()}">'
+                f"{escape(readable(classes[k]))}<small>{probabilities[k]:.0%}</small></button>"
+                for k in self._order[:CLASS_BUTTONS]
+            )
+            ui.html(f'<div class="choices">{buttons}</div>', sanitize=False).on(
+                "click",
+                lambda event: self._give(classes[int(event.args["pick"])]),
+                js_handler=REPORT_PRESSED_BUTTON,
+            )
+            if len(self._order) > CLASS_BUTTONS:
+                rest = [classes[k] for k in self._order[CLASS_BUTTONS:]]
+                another = ui.select(rest, label="Another class", with_input=True)
+                another.props("outlined dense").on_value_change(lambda event: self._give(event.value))
+            self._draw_buttons(label)
+
+    def _draw_item(self, row: int) -> None:
+        data = self._live.data
+        assert data is not None
+        if data.texts is not None:
             ui.label(data.texts[row])
-        source = "Your label" if label is not None else f"{outcome.method} says"
-        ui.label(f"{source}: {readable(current)} · {name}").classes("soft")
-        # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.
-        buttons = "".join(
-            f'<button type="button" class="choice" tabindex="0" data-pick="{k}" '
-            f'aria-pressed="{str(classes[k] == current).lower()}">'
-            f"{escape(readable(classes[k]))}<small>{probabilities[k]:.0%}</small></button>"
-            for k in order[:CLASS_BUTTONS]
-        )
-        ui.html(f'<div class="choices">{buttons}</div>', sanitize=False).on(
-            "click",
-            lambda event: choose(classes[int(event.args["pick"])]),
-            js_handler=REPORT_PRESSED_BUTTON,
-        )
-        if len(order) > CLASS_BUTTONS:
-            rest = [classes[k] for k in order[CLASS_BUTTONS:]]
-            another = ui.select(rest, label="Another class", with_input=True).props("outlined dense")
-            another.on_value_change(lambda event: choose(event.value))
+            return
+        ui.html(
+            f'<img class="big" src="{picture_address(self._live.key, row)}" '
+            f'alt="{escape(self._name(row))}">',
+            sanitize=False,
+        ).style("display:flex; justify-content:center")
+
+    def _name(self, row: int) -> str:
+        data = self._live.data
+        assert data is not None
+        return data.paths[row].name if data.texts is None else f"row {data.text_rows[row]}"
+
+    def _draw_buttons(self, label: str | None) -> None:
         with ui.element("div").classes("line"):
+            none = ui.button("None of these", on_click=lambda: self._give(NONE_OF_THESE))
+            none.props("outline no-caps")
             if label is not None:
-                ui.button("Take it back", on_click=lambda: choose(None)).props("flat no-caps")
-            ui.button("Close", on_click=dialog.close).props("flat no-caps")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+                ui.button("Take it back", on_click=lambda: self._give(None)).props("flat no-caps")
+            if self._place + 1 < len(self._rows):
+                ui.button("Skip", on_click=self._next).props("flat no-caps")
+            ui.button("Close", on_click=self._dialog.close).props("flat no-caps")
+
+    def _give(self, label: str | None) -> None:
+        self._live.give(self._row, label)
+        self._next()
+
+    def _next(self) -> None:
+        self._place += 1
+        if self._place < len(self._rows):
+            self._draw()
+        else:
+            self._dialog.close()
+
+    def _key(self, event: KeyEventArguments) -> None:
+        if not event.action.keydown or event.action.repeat or self._place >= len(self._rows):
+            return
+        number = event.key.number
+        if number == 0:
+            self._give(NONE_OF_THESE)
+        elif number is not None and number <= len(self._order):
+            self._give(self._classes[self._order[number - 1]])
+        elif event.key.arrow_right:
+            self._next()
 
 
-def draw_corrections(
-    box: Any,
-    corrections: dict[int, str],
-    key: str,
-    choose: Callable[[int], None],
-    learn_again: Callable[[], object],
-) -> None:
-    """Draw the labels that were given by hand, each with its picture, and the button to continue."""
+def draw_labels(box: ui.element, live: LiveSession, choose: Callable[[int], None]) -> None:
+    """Draw the labels that were given by hand, each with its picture."""
     box.clear()
-    box.visible = bool(corrections)
-    if not corrections:
-        return
-    count = len(corrections)
+    box.visible = bool(live.session.labels)
+    chips = "".join(
+        f'<button type="button" class="chip" data-row="{row}" '
+        f'aria-label="{escape(item)}: {escape(readable(label) if label else "none of these")}, change">'
+        f'<img src="{picture_address(live.full_key, row)}" alt="">'
+        f"{escape(readable(label)) if label else 'none of these'}</button>"
+        for item, label in live.session.labels.items()
+        if (row := live.full_row(item)) is not None
+    )
+
+    def pressed(event: GenericEventArguments) -> None:
+        row = live.row_of(int(event.args["row"]))
+        if row is None:  # it was left out of the pool as none of these
+            live.release(int(event.args["row"]))
+        else:
+            choose(row)
+
     with box:
         ui.html("<h2>Your labels</h2>", sanitize=False)
-        chips = "".join(
-            f'<button type="button" class="chip" data-row="{row}" '
-            f'aria-label="picture {row}: {escape(readable(label))}, change">'
-            f'<img src="{picture_address(key, row)}" alt="">{escape(readable(label))}</button>'
-            for row, label in corrections.items()
-        )
         ui.html(f'<div class="tiles">{chips}</div>', sanitize=False).on(
-            "click", lambda event: choose(int(event.args["row"])), js_handler=REPORT_PRESSED_BUTTON
+            "click", pressed, js_handler=REPORT_PRESSED_BUTTON
         )
-        with ui.element("div").classes("line"):
-            text = f"Continue with {count} label{'s' * (count != 1)} of yours"
-            ui.button(text, on_click=learn_again).props("unelevated no-caps")
-            note = "It learns again; these pictures keep your label, and count as sure."
-            ui.label(note).classes("soft")
+        note = (
+            "Continue learns again; these keep your label, and count as sure. What is none of these is "
+            "left out."
+        )
+        ui.label(note).classes("soft")

@@ -1,179 +1,233 @@
-"""One open page of the studio: what it was asked, what it shows, what was corrected."""
+"""The page of a session: what goes on, what was found, what to look at, and what was corrected."""
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from html import escape
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nicegui import ui
+from nicegui import background_tasks, ui
+from nicegui.events import GenericEventArguments
 
-from unseen.labelling import PoolData
-from unseen.serving.studio import pool_html
-from unseen.serving.studio.class_chooser import ask_for_class, draw_corrections
-from unseen.serving.studio.downloads import DOWNLOADS
+from unseen.serving.studio import overview_html, pool_html
+from unseen.serving.studio.class_chooser import ClassDialogue, draw_labels
+from unseen.serving.studio.downloads import draw_downloads
+from unseen.serving.studio.gallery_html import gallery, rows_to_review, tile
+from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON, MethodBoard
-from unseen.serving.studio.outcomes import Outcome, Snapshot, compare, learn
-from unseen.serving.studio.setup_panel import SetupPanel
+from unseen.serving.studio.outcomes import Outcome, compare
+from unseen.serving.studio.page_frame import page_frame
 
 if TYPE_CHECKING:
     from unseen.serving.studio.app import Library
 
+REFRESH_SECONDS = 0.2
 SHOWN_DIFFERENCES = 24
 """Pictures about which two methods differ that are shown."""
 
 
 class Desk:
-    """One open page.
+    """One open page of a session; others may show the same session.
 
     Parameters
     ----------
     library : Library
-        What it shares with other pages.
-    folder : path, optional
-        Labelled photographs, to begin with.
-    pace : float
-        Seconds for which a round is shown at least.
+        What all pages share.
+    live : LiveSession
     """
 
-    def __init__(self, library: Library, folder: Path | None, pace: float) -> None:
-        self.library, self.folder, self.pace = library, folder, pace
-        self.corrections: dict[int, str] = {}
+    def __init__(self, library: Library, live: LiveSession) -> None:
+        self.library, self.live = library, live
         self.boards: list[MethodBoard] = []
-        self._data: PoolData | None = None
-        self.key = ""
-
-    @property
-    def data(self) -> PoolData:
-        """The data that was loaded last."""
-        assert self._data is not None
-        return self._data
+        self._version = -1
+        self._drawn: object = None
+        self._labels: dict[str, str] = {}
 
     def draw(self) -> None:
-        """Lay out the page."""
-        style = (resources.files(__package__) / "studio.css").read_text(encoding="utf-8")
-        ui.add_css(style)
-        ui.colors(primary="#2f63ad")
-        with ui.element("main").classes("desk"):
-            ui.html(
-                '<div class="lead"><h1>unseen studio</h1><span class="soft">Label pictures or texts '
-                "of classes that nobody has labelled. Nothing leaves this machine.</span></div>",
-                sanitize=False,
-            )
-            self.setup = SetupPanel(self.library.roots, self.folder, self._start)
+        """Lay out the page, and let it follow the session."""
+        with page_frame(f"About {self.live.session.source.text()}."):
+            with ui.element("div").classes("line"):
+                name = ui.input("Name of the session", value=self.live.session.name)
+                name.props("outlined dense").classes("name")
+                name.on("blur", lambda: self.live.rename(str(name.value)))
+                ui.link("All sessions", "/")
+            self._draw_work()
             self.problem = ui.label("").classes("note").props("role=alert")
-            self.problem.visible = False
+            self.review = _card("Look at these first")
+            self.changed = _card("What changed")
+            self.labels = _card("Your labels")
+            with ui.element("div").classes("overview"):
+                self.map = _card("Map")
+                self.doubts = _card("Confusions")
+            self.downloads = _card("Downloads")
+            self.compare_box = _card("Comparison")
             self.board_box = ui.element("div").classes("boards")
-            self.compare_box = ui.element("section").classes("card").props('aria-label="Comparison"')
-            self.corrected_box = ui.element("section").classes("card")
-            self.corrected_box.props('aria-label="Your labels"')
-            self.download_box = ui.element("section").classes("card").props('aria-label="Downloads"')
-        for box in (self.compare_box, self.corrected_box, self.download_box):
-            box.visible = False
+        self.dialogues = ui.element("div")
+        self._draw_bar()
+        self._refresh()
+        ui.timer(REFRESH_SECONDS, self._refresh)
 
-    # ------------------------------------------------------------------ learning
+    def begin(self) -> None:
+        """Learn, if there is no result and nothing goes on; a session opened again learns as before."""
+        if not self.live.outcomes and not self.live.work.going:
+            background_tasks.create(self.live.run(again=not self.live.session.learned))
 
-    async def _start(self) -> None:
-        self.corrections = {}
-        await self._guarded(self._load_and_learn)
+    # ------------------------------------------------------------------ what goes on
 
-    async def _continue(self) -> None:
-        await self._guarded(self._learn)
+    def _draw_work(self) -> None:
+        with ui.element("section").classes("card").props('aria-label="Progress"') as self.work:
+            self.work_text = ui.label("").props("role=status aria-live=polite")
+            self.bar = ui.linear_progress(0, show_value=False).props('aria-label="Progress"')
+            with ui.element("div").classes("line"):
+                ui.button("Cancel", on_click=self.live.stop).props("outline no-caps")
 
-    async def _guarded(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Run something long: no second one beside it, and errors are shown on the page."""
-        button = self.setup.start
-        self.problem.visible = False
-        button.disable()
-        try:
-            async with self.library.fitting:
-                await work()
-        except (ValueError, OSError) as error:  # DataError is a ValueError
-            self.problem.text = str(error)
-            self.problem.visible = True
-        finally:
-            button.enable()
-            button.text = "Learn"
+    def _draw_bar(self) -> None:
+        with ui.element("div").classes("bar").props('role=region aria-label="Labels and learning"'):
+            self.bar_text = ui.label("")
+            self.undo = ui.button("Undo", on_click=self.live.take_back).props("flat no-caps")
+            self.go_on = ui.button("Continue", on_click=self._continue).props("unelevated no-caps")
 
-    async def _load_and_learn(self) -> None:
-        self.setup.start.text = "Reading …"
-        self._data = await self.setup.load(self.library.embedded)
-        self.key = self.library.add(self._data)
-        await self._learn()
+    def _continue(self) -> None:
+        background_tasks.create(self.live.run())
 
-    async def _learn(self) -> None:
-        names = self.setup.methods
-        before = {board.name: board.outcome for board in self.boards}
-        for box in (self.compare_box, self.download_box):
+    def _refresh(self) -> None:
+        """Draw what has changed since the last time."""
+        live = self.live
+        if live.version == self._version:
+            return
+        self._version = live.version
+        self.work.visible, self.work_text.text = live.work.going, live.work.text
+        share = live.work.share
+        self.bar.props(f"indeterminate={str(share is None).lower()}")
+        self.bar.value = share or 0.0
+        self.problem.text, self.problem.visible = live.problem, bool(live.problem)
+        given = len(live.session.labels)
+        new = given - len(live.session.learned_with)
+        self.bar_text.text = f"{given:,} label{'s' * (given != 1)} of yours" + f", {new:,} new" * (
+            new > 0
+        )
+        self.undo.set_enabled(bool(live.session.undo) and not live.work.going)
+        self.go_on.set_enabled(bool(live.outcomes) and not live.work.going)
+        if live.work.going and live.rounds:
+            self._follow_rounds()
+        elif live.outcomes:
+            is_new = self._drawn is not live.outcomes
+            if is_new or self._labels != live.session.labels:
+                self._draw_result(is_new)
+
+    def _follow_rounds(self) -> None:
+        for name, history in self.live.rounds.items():
+            board = next((b for b in self.boards if b.name == name and b.outcome is None), None)
+            if board is None:
+                if not any(b.outcome is None for b in self.boards):
+                    self._clear()
+                board = self._add_board(name)
+            for snapshot in history[len(board.history) :]:
+                board.add_round(snapshot)
+
+    def _clear(self) -> None:
+        for box in (
+            self.review, self.changed, self.map, self.doubts, self.compare_box, self.downloads
+        ):  # fmt: skip
+            box.clear()
             box.visible = False
         self.board_box.clear()
-        kinds = ["two"] * (len(names) > 1) + ["texts"] * (self.data.texts is not None)
+        self.boards = []
+        self._drawn = None
+
+    def _add_board(self, name: str) -> MethodBoard:
+        assert self.live.data is not None
+        names = self.live.session.methods
+        kinds = ["two"] * (len(names) > 1) + ["texts"] * (self.live.data.texts is not None)
         self.board_box.classes(remove="two texts", add=" ".join(kinds))
         with self.board_box:
-            self.boards = [
-                MethodBoard(name, self.data, self.key, self.corrections, self._choose) for name in names
-            ]
-        self._draw_corrections()
-        for board in self.boards:
-            self.setup.start.text = f"{board.name} …"
-            board.finish(await self._watch(board, before.get(board.name)))
-        self._draw_comparison()
-        self._draw_downloads()
-        self._draw_corrections()
-
-    async def _watch(self, board: MethodBoard, before: Outcome | None) -> Outcome:
-        """Learn in a thread; show each round as it comes, long enough to be seen."""
-        loop, queue = asyncio.get_running_loop(), asyncio.Queue[Snapshot | None]()
-
-        def hand_over(snapshot: Snapshot) -> None:
-            loop.call_soon_threadsafe(queue.put_nowait, snapshot)
-
-        def work() -> Outcome:
-            try:
-                return learn(self.data, board.name, self.corrections, before, hand_over)
-            finally:
-                loop.call_soon_threadsafe(queue.put_nowait, None)
-
-        task = asyncio.ensure_future(asyncio.to_thread(work))
-        while (snapshot := await queue.get()) is not None:
-            board.add_round(snapshot)
-            await asyncio.sleep(self.pace)
-        return await task
-
-    # ------------------------------------------------------------------ correcting
-
-    def _choose(self, row: int, board: MethodBoard | None = None) -> None:
-        """Ask for the class of a picture, if a method has an answer for it."""
-        outcome = board.outcome if board is not None else None
-        outcome = outcome or next(iter(self._outcomes()), None)
-        if outcome is not None:
-            ask_for_class(row, outcome, self.key, self.corrections.get(row), self._give)
-
-    def _give(self, row: int, label: str | None) -> None:
-        if label is None:
-            self.corrections.pop(row, None)
-        else:
-            self.corrections[row] = label
-        for board in self.boards:
-            board.redraw()
-        self._draw_corrections()
-        self._draw_downloads()
-
-    def _draw_corrections(self) -> None:
-        draw_corrections(self.corrected_box, self.corrections, self.key, self._choose, self._continue)
+            board = MethodBoard(name, self.live, self._choose)
+        self.boards.append(board)
+        return board
 
     # ------------------------------------------------------------------ results
 
-    def _outcomes(self) -> list[Outcome]:
-        return [board.outcome for board in self.boards if board.outcome is not None]
+    def _draw_result(self, is_new: bool) -> None:
+        live = self.live
+        if is_new:
+            history = {board.name: board.history for board in self.boards}
+            self._clear()
+            for name, outcome in live.outcomes.items():
+                board = self._add_board(name)
+                board.history = history.get(name) or list(outcome.history)
+                board.finish(outcome)
+        else:
+            for board in self.boards:
+                board.redraw()
+        self._drawn, self._labels = live.outcomes, dict(live.session.labels)
+        results = live.results
+        self._draw_review(results[0])
+        self._draw_changed(results[0])
+        self._draw_overview(results[0])
+        self._draw_comparison(results)
+        draw_labels(self.labels, live, self._choose)
+        draw_downloads(self.downloads, self.library, live)
 
-    def _draw_comparison(self) -> None:
+    def _rows(self, outcome: Outcome, name: str, rows: list[int]) -> str:
+        data = outcome.fitted.task.data
+        tiles = [
+            tile(
+                row,
+                outcome.result,
+                outcome.classes[outcome.result.labels[row]],
+                self.live.marked,
+                data,
+                True,
+            )
+            for row in rows
+        ]
+        return gallery(self.live.key, name, tiles)
+
+    def _draw_review(self, outcome: Outcome) -> None:
+        rows = rows_to_review(outcome.result, self.live.marked)
+        self.review.clear()
+        self.review.visible = bool(rows)
+        with self.review:
+            ui.html(f"<h2>Look at these first <small>{len(rows):,}</small></h2>", sanitize=False)
+            ui.label(
+                "The least sure answers. Keys 1 to 9 choose a class, and the next picture comes."
+            ).classes("soft")
+            with ui.element("div").classes("line"):
+                ui.button("Review them one by one", on_click=lambda: self._review(rows)).props(
+                    "outline no-caps"
+                )
+            _clickable(self._rows(outcome, "Look at these first", rows), self._pressed)
+
+    def _draw_changed(self, outcome: Outcome) -> None:
+        rows = self.live.changed_rows
+        self.changed.clear()
+        self.changed.visible = self.live.earlier is not None
+        with self.changed:
+            ui.html("<h2>What changed since the last run</h2>", sanitize=False)
+            total = len(outcome.result.labels)
+            ui.label(
+                f"{len(rows):,} of {total:,} have another class now; your own labels do not count."
+            )
+            if rows:
+                _clickable(self._rows(outcome, "What changed", rows), self._pressed)
+
+    def _draw_overview(self, outcome: Outcome) -> None:
+        for box, title, content in (
+            (self.map, "Map", overview_html.map_html(outcome)),
+            (
+                self.doubts,
+                "Hard to tell apart",
+                overview_html.confusion_html(outcome),
+            ),
+        ):
+            box.clear()
+            box.visible = len(outcome.classes) > 1
+            with box:
+                ui.html(f"<h2>{title}</h2>", sanitize=False)
+                _clickable(content, self._pressed)
+
+    def _draw_comparison(self, outcomes: list[Outcome]) -> None:
         self.compare_box.clear()
-        outcomes = self._outcomes()
         self.compare_box.visible = len(outcomes) > 1
         if len(outcomes) < 2:
             return
@@ -187,33 +241,32 @@ class Desk:
                 sentence += f", and differ on {len(comparison.rows):,}. Where both are sure:"
             ui.label(sentence)
             rows = comparison.rows[:SHOWN_DIFFERENCES]
-            ui.html(pool_html.differences_html(self.key, outcomes, rows), sanitize=False).on(
-                "click",
-                lambda event: self._choose(int(event.args["row"]), self.boards[0]),
-                js_handler=REPORT_PRESSED_BUTTON,
-            )
+            _clickable(pool_html.differences_html(self.live.key, outcomes, rows), self._pressed)
 
-    def _draw_downloads(self) -> None:
-        self.download_box.clear()
-        outcomes = self._outcomes()
-        self.download_box.visible = bool(outcomes)
-        with self.download_box:
-            ui.html("<h2>3 · Download</h2>", sanitize=False)
-            for outcome in outcomes:
-                with ui.element("div").classes("line"):
-                    if len(outcomes) > 1:
-                        ui.label(outcome.method).style("min-width:11rem")
-                    for text, write in DOWNLOADS.items():
-                        button = ui.button(text, on_click=self._download(outcome, write))
-                        button.props(f'outline no-caps aria-label="{text}, {outcome.method}"')
+    def _pressed(self, event: GenericEventArguments) -> None:
+        if "row" in event.args:
+            self._choose(int(event.args["row"]))
+        elif "pair" in event.args and self.live.results:
+            one, other = map(int, event.args["pair"].split(","))
+            self._review(overview_html.rows_between(self.live.results[0], one, other))
 
-    def _download(
-        self, outcome: Outcome, write: Callable[[Outcome, Path], Path]
-    ) -> Callable[[], object]:
-        async def work() -> None:
-            labelled = outcome.with_labels(self.corrections)
-            with tempfile.TemporaryDirectory(dir=self.library.folder) as folder:
-                path = await asyncio.to_thread(write, labelled, Path(folder))
-                ui.download.content(path.read_bytes(), path.name)
+    # ------------------------------------------------------------------ correcting
 
-        return work
+    def _choose(self, row: int) -> None:
+        self._review([row])
+
+    def _review(self, rows: list[int]) -> None:
+        """Ask for the class of one row after the other."""
+        if self.live.results and not self.live.work.going:
+            with self.dialogues:  # what was pressed may be drawn anew while the dialogue is open
+                ClassDialogue(self.live, rows)
+
+
+def _card(name: str) -> ui.element:
+    card = ui.element("section").classes("card").props(f'aria-label="{name}"')
+    card.visible = False
+    return card
+
+
+def _clickable(content: str, pressed: Callable[[GenericEventArguments], None]) -> ui.html:
+    return ui.html(content, sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nicegui import ui
 
 from unseen.labelling import save_model, write_report, write_text_report
+from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.outcomes import Outcome
+from unseen.serving.studio.sessions import write_known
+
+if TYPE_CHECKING:
+    from unseen.serving.studio.app import Library
 
 
 def write_labels(outcome: Outcome, folder: Path) -> Path:
@@ -43,3 +54,40 @@ DOWNLOADS = {
     "Report (HTML)": write_page,
 }
 """The text of a button → what writes the file."""
+
+
+def draw_downloads(box: ui.element, library: Library, live: LiveSession) -> None:
+    """Draw the buttons that download the results of a session, and the labels that a person gave."""
+    box.clear()
+    box.visible = True
+    with box:
+        ui.html("<h2>Download</h2>", sanitize=False)
+        for name in live.outcomes:
+            with ui.element("div").classes("line"):
+                if len(live.outcomes) > 1:
+                    ui.label(name).style("min-width:11rem")
+                for text, write in DOWNLOADS.items():
+                    button = ui.button(text, on_click=_download(library, live, name, write))
+                    button.props(f'outline no-caps aria-label="{text}, {name}"')
+        if live.session.labels:
+            with ui.element("div").classes("line"):
+                known = ui.button("Your labels (CSV)", on_click=lambda: _download_known(library, live))
+                known.props("outline no-caps")
+
+
+def _download(
+    library: Library, live: LiveSession, name: str, write: Callable[[Outcome, Path], Path]
+) -> Callable[[], Awaitable[None]]:
+    async def work() -> None:
+        outcome = next(result for result in live.results if result.method == name)
+        with tempfile.TemporaryDirectory(dir=library.folder) as folder:
+            path = await asyncio.to_thread(write, outcome, Path(folder))
+            ui.download.content(path.read_bytes(), path.name)
+
+    return work
+
+
+def _download_known(library: Library, live: LiveSession) -> None:
+    with tempfile.TemporaryDirectory(dir=library.folder) as folder:
+        path = write_known(live.session.labels, Path(folder) / "known.csv", live.session.source.kind)
+        ui.download.content(path.read_bytes(), path.name)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
-from unseen.labelling import PoolData
 from unseen.serving.studio import pool_html
+from unseen.serving.studio.gallery_html import classes_html
+from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.outcomes import Outcome, Snapshot
 
 REPORT_PRESSED_BUTTON = """(event) => {
-  const hit = event.target.closest('[data-row],[data-more],[data-round],[data-pick]');
+  const hit = event.target.closest('[data-row],[data-round],[data-pick],[data-pair]');
   if (hit) emit({...hit.dataset});
 }"""
 """One listener for all buttons in a piece of HTML: it says which of them was pressed."""
@@ -31,29 +32,16 @@ class MethodBoard:
     ----------
     name : str
         Of the method.
-    data : PoolData
-    key : str
-        Of the pictures.
-    corrections : dict
-        Row of the pool → the class that a person gave it; the page changes it.
+    live : LiveSession
     choose : callable
-        Called with a row that was pressed, and this board.
+        Called with a row that was pressed.
     """
 
-    def __init__(
-        self,
-        name: str,
-        data: PoolData,
-        key: str,
-        corrections: dict[int, str],
-        choose: Callable[[int, MethodBoard], None],
-    ) -> None:
-        self.name, self.data, self.key, self._choose = name, data, key, choose
-        self.corrections, self.given = corrections, len(corrections)
+    def __init__(self, name: str, live: LiveSession, choose: Callable[[int], None]) -> None:
+        self.name, self.live, self._choose = name, live, choose
         self.outcome: Outcome | None = None
         self.history: list[Snapshot] = []
         self.shown_round: Snapshot | None = None
-        self.opened: frozenset[str] = frozenset()
         self.going = True
         with ui.element("section").classes("card").props(f'aria-label="{name}"'):
             ui.html(f"<h2>{escape(name)}</h2>", sanitize=False)
@@ -73,7 +61,9 @@ class MethodBoard:
         """Draw a round, or the result."""
         self.shown_round = None if final else snapshot
         result = None if self.outcome is None else self.outcome.result
-        classes, total = self.data.candidates, len(self.data.pool)
+        data = self.live.data
+        assert data is not None
+        classes, total = data.candidates, len(data.pool)
         place = None if final else self.history.index(snapshot)
         self.status.text = pool_html.status_text(snapshot, classes, total, final, self.going)
         accuracy = None
@@ -81,10 +71,12 @@ class MethodBoard:
             accuracy = self.outcome.fitted.accuracy()
         if accuracy is not None:
             self.status.text += f" · in hindsight {accuracy:.1%} right, per class"
-        self.rounds.content = pool_html.rounds_html(self.history, result, total, place, self.given)
+        self.rounds.content = pool_html.rounds_html(
+            self.history, result, total, place, len(self.live.session.learned_with)
+        )
         self.legend.visible = bool(self.history)
-        self.classes.content = pool_html.classes_html(
-            self.key, snapshot, classes, self.corrections, self.opened, final
+        self.classes.content = classes_html(
+            self.live.key, snapshot, classes, self.live.marked, data, final
         )
 
     def finish(self, outcome: Outcome) -> None:
@@ -98,7 +90,7 @@ class MethodBoard:
     def show_result(self) -> None:
         """Draw the result, with the labels that were given since."""
         if self.outcome is not None:
-            self.show(self.outcome.with_labels(self.corrections).result, final=True)
+            self.show(self.outcome.with_labels(self.live.corrections).result, final=True)
 
     def redraw(self) -> None:
         """Draw what is shown once more."""
@@ -107,13 +99,10 @@ class MethodBoard:
         else:
             self.show_result()
 
-    def _pressed(self, event: Any) -> None:
+    def _pressed(self, event: GenericEventArguments) -> None:
         pressed = event.args
         if "row" in pressed:
-            self._choose(int(pressed["row"]), self)
-        elif "more" in pressed:
-            self.opened = self.opened ^ {pressed["more"]}
-            self.redraw()
+            self._choose(int(pressed["row"]))
         elif "round" in pressed and self.outcome is not None:
             place = int(pressed["round"])
             if place < 0:
@@ -122,5 +111,5 @@ class MethodBoard:
                 self.show(self.history[place])
 
 
-def _clickable_html(pressed: Callable[[object], None]) -> Any:
+def _clickable_html(pressed: Callable[[GenericEventArguments], None]) -> ui.html:
     return ui.html("", sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)

@@ -7,16 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unseen import labelling, methods
+from unseen import labelling
 from unseen.labelling import Fitted, PoolData
 from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
-
-
-def offered() -> list[str]:
-    """Return the names of the methods: the default, those that learn from the pool, then the rest."""
-    known = methods.catalogue()
-    return sorted(known, key=lambda n: (n != methods.DEFAULT, not known[n].transductive, known[n].fast))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +84,7 @@ def learn(
     data: PoolData,
     method: str,
     corrections: Mapping[int, str] | None = None,
-    before: Outcome | None = None,
+    earlier: Array | None = None,
     on_round: Callable[[Snapshot], None] | None = None,
 ) -> Outcome:
     """Fit a method; call ``on_round`` with every round as it ends.
@@ -101,8 +95,8 @@ def learn(
     method : str
     corrections : mapping, optional
         Row of the pool → the class that a person gave it.
-    before : Outcome, optional
-        What the corrections were made to.
+    earlier : array, optional
+        The labels of the pool that the corrections were made to.
     on_round : callable, optional
         Called in this thread.
     """
@@ -113,7 +107,6 @@ def learn(
         if on_round is not None:
             on_round(history[-1])
 
-    earlier = None if before is None else before.fitted.predicted
     task = labelling.Task(data, method, corrections=dict(corrections or {}), earlier_labels=earlier)
     fitted = labelling.fit(task, observe)
     last = history[-1] if history else None

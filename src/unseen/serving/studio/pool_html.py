@@ -1,8 +1,4 @@
-"""A pool as plain HTML: classes with their pictures, rounds, and where two methods differ.
-
-Thousands of pictures change with every round. As HTML in one piece, with one listener for all clicks,
-that is fast; pictures are buttons, so a keyboard reaches them.
-"""
+"""Rounds, and where two methods differ, as plain HTML with one listener for all clicks."""
 
 from __future__ import annotations
 
@@ -12,87 +8,9 @@ from html import escape
 import numpy as np
 
 from unseen.features.words import readable
-from unseen.reporting.html_page import meter, table_box
+from unseen.reporting.html_page import table_box
+from unseen.serving.studio.gallery_html import picture_address
 from unseen.serving.studio.outcomes import Outcome, Snapshot
-from unseen.statistics.adaptation import TRUSTED
-
-CLOSED_CLASS_TILES = 12
-"""Pictures of a class, before it is opened."""
-OPEN_CLASS_TILES = 120
-"""Pictures of a class that was opened."""
-
-
-def classes_html(
-    key: str,
-    snapshot: Snapshot,
-    classes: list[str],
-    corrections: dict[int, str],
-    opened: frozenset[str],
-    final: bool,
-) -> str:
-    """Return a row for each class: how many pictures, how sure, and some of them.
-
-    While rounds run, those that just joined come first; at the end, the least sure ones, which are
-    those to look at.
-    """
-    labels, confidence = snapshot.labels, snapshot.confidence
-    parts = []
-    for place, name in enumerate(classes):
-        rows = np.flatnonzero(labels == place)
-        joined = snapshot.joined[rows]
-        rows = rows[np.lexsort((confidence[rows],) if final else (-confidence[rows], ~joined))]
-        rows = np.array(sorted(rows.tolist(), key=lambda row: row not in corrections), dtype=np.intp)
-        is_open = name in opened
-        first_rows = rows[: OPEN_CLASS_TILES if is_open else CLOSED_CLASS_TILES]
-        mean = float(confidence[rows].mean()) if len(rows) else 0.0
-        new = 0 if final else int(joined.sum())
-        tiles = "".join(_tile(key, row, snapshot, name, corrections, final) for row in first_rows)
-        more = ""
-        if len(rows) > CLOSED_CLASS_TILES:
-            hidden = min(len(rows), OPEN_CLASS_TILES) - CLOSED_CLASS_TILES
-            more = (
-                f'<button type="button" class="more" data-more="{escape(name)}" '
-                f'aria-expanded="{str(is_open).lower()}">{"fewer" if is_open else f"{hidden} more"}'
-                "</button>"
-            )
-        parts.append(
-            f'<section class="class" aria-label="{escape(readable(name))}"><header><h3>'
-            f"{escape(readable(name))}</h3><span>{len(rows):,}</span>"
-            + (f'<span class="new">+{new:,} now</span>' if new else "")
-            + f'{meter(mean)}<span class="soft">{mean:.0%} sure</span></header>'
-            f'<div class="tiles">{tiles or _NO_PICTURE}{more}</div></section>'
-        )
-    return "".join(parts)
-
-
-_NO_PICTURE = '<span class="soft">no picture</span>'
-
-
-def _tile(
-    key: str,
-    row: int,
-    snapshot: Snapshot,
-    name: str,
-    corrections: dict[int, str],
-    final: bool,
-) -> str:
-    row = int(row)
-    confidence = float(snapshot.confidence[row])
-    kinds = ["tile"]
-    kinds += ["yours"] if row in corrections else ["joined"] * bool(snapshot.joined[row] and not final)
-    kinds += ["unsure"] * (confidence < TRUSTED)
-    given = "your label" if row in corrections else f"{confidence:.0%} sure"
-    label = f"picture {row}: {readable(name)}, {given}"
-    return (
-        f'<button type="button" class="{" ".join(kinds)}" data-row="{row}" '
-        f'aria-label="{escape(label)}" title="{escape(label)}">'
-        f'<img src="{picture_address(key, row)}" alt="" loading="lazy"></button>'
-    )
-
-
-def picture_address(key: str, row: int) -> str:
-    """Return where the page finds the picture of a row; ``key`` is that of its data."""
-    return f"/picture/{key}/{row}"
 
 
 def rounds_html(

@@ -48,6 +48,13 @@ class Roots:
                 raise self._refusal(f"{link}, a link")
         return path
 
+    def holds(self, path: Path) -> bool:
+        """Tell whether a path, or what it leads to, lies below one of the folders."""
+        try:
+            return self._has(path.resolve())
+        except (OSError, RuntimeError, ValueError):
+            return False
+
     def optional_path(self, text: str | None) -> Path | None:
         """Return what a person typed as a path, or None for nothing."""
         return self.path(text) if text else None

@@ -1,0 +1,282 @@
+"""A session while it is open: its data, its results, and the work that goes on, whoever looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unseen.labelling import PoolData
+from unseen.serving.studio import data_sources
+from unseen.serving.studio.outcomes import Outcome, Snapshot, learn
+from unseen.serving.studio.sessions import EXAMPLE, TEXTS, Session, Source
+from unseen.typing import Array
+
+if TYPE_CHECKING:
+    from unseen.serving.studio.app import Library
+
+
+NONE_OF_THESE = ""
+"""The label of a picture that belongs to no candidate."""
+
+
+class Stopped(Exception):
+    """A person asked for an end."""
+
+
+@dataclass
+class Work:
+    """What goes on now."""
+
+    text: str = ""
+    share: float | None = None
+    """How much of it is done; None if that is not known."""
+    going: bool = False
+
+
+@dataclass(eq=False)
+class LiveSession:
+    """A session that is open, shared by all pages that show it.
+
+    Pages ask for ``version`` a few times a second, and draw again when it has grown.
+
+    Parameters
+    ----------
+    session : Session
+    library : Library
+        What all sessions share.
+    """
+
+    session: Session
+    library: Library
+    work: Work = field(default_factory=Work)
+    problem: str = ""
+    version: int = 0
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    rounds: dict[str, list[Snapshot]] = field(default_factory=dict)
+    """The rounds so far of each method."""
+    earlier: Array | None = None
+    """The labels of the first method before it learned last."""
+    key: str = ""
+    full_key: str = ""
+    """Of the pictures of all rows, those that belong to no candidate included."""
+    _full: PoolData | None = None
+    _data: PoolData | None = None
+    _rows: dict[str, int] = field(default_factory=dict)
+    _full_rows: dict[str, int] = field(default_factory=dict)
+    _stop: bool = False
+
+    @property
+    def data(self) -> PoolData | None:
+        """The data that the results are about, once it was read."""
+        return self._data
+
+    @property
+    def corrections(self) -> dict[int, str]:
+        """Row of the pool → the class that a person gave it."""
+        return {row: label for row, label in self.marked.items() if label != NONE_OF_THESE}
+
+    @property
+    def marked(self) -> dict[int, str]:
+        """Row of the pool → what a person said of it: its class, or that it belongs to none."""
+        return {self._rows[i]: label for i, label in self.session.labels.items() if i in self._rows}
+
+    @property
+    def results(self) -> list[Outcome]:
+        """The results, with the labels that were given since."""
+        given = self.corrections
+        return [outcome.with_labels(given) for outcome in self.outcomes.values()]
+
+    @property
+    def changed_rows(self) -> list[int]:
+        """Rows whose label is another since the last time, but for those that a person labelled."""
+        if self.earlier is None or not self.outcomes:
+            return []
+        now = next(iter(self.outcomes.values())).fitted.predicted
+        rows = np.flatnonzero(np.asarray(self.earlier) != now).tolist()
+        return [row for row in rows if row not in self.marked]
+
+    def full_row(self, item: str) -> int | None:
+        """Return the row of an item among all rows."""
+        return self._full_rows.get(item)
+
+    def row_of(self, full_row: int) -> int | None:
+        """Return the row of the pool that is this one among all rows; None if it was left out."""
+        assert self._full is not None
+        return self._rows.get(self._full.items[full_row])
+
+    def release(self, full_row: int) -> None:
+        """Take back what was said of a row that was left out."""
+        assert self._full is not None
+        self.session.give(self._full.items[full_row], None)
+        self._keep()
+
+    def give(self, row: int, label: str | None) -> None:
+        """Keep the label that a person gave a picture; None takes it back."""
+        assert self._data is not None
+        self.session.give(self._data.items[row], label)
+        self._keep()
+
+    def take_back(self) -> None:
+        """Take the last label back."""
+        if self.session.take_back() is not None:
+            self._keep()
+
+    def rename(self, name: str) -> None:
+        """Give the session another name."""
+        if name.strip():
+            self.session.name = name.strip()
+            self._keep()
+
+    def stop(self) -> None:
+        """Ask the work to end; it does between two pictures or rounds."""
+        self._stop = True
+        self.work.text = "Stopping …"
+        self.version += 1
+
+    async def run(self, again: bool = True) -> None:
+        """Read the data if that was not done, and learn.
+
+        Parameters
+        ----------
+        again : bool
+            Whether with all labels that were given; otherwise with those of the last time, which makes
+            the result of a session that was opened again.
+        """
+        if self.work.going:
+            return
+        self._stop, self.problem, self.work = False, "", Work("Waiting …", None, True)
+        self.version += 1
+        try:
+            async with self.library.fitting:
+                await self._read()
+                await self._learn(self.session.labels if again else self.session.learned_with)
+        except Stopped:
+            self.problem = "Stopped. What was read is kept, and so is the last result if there was one."
+        except (ValueError, OSError) as error:  # DataError is a ValueError
+            self.problem = str(error)
+        finally:
+            self.work = Work()
+            self.version += 1
+
+    async def _read(self) -> None:
+        if self._full is not None:
+            return
+        loop = asyncio.get_running_loop()
+
+        def tell(done: int, total: int) -> None:
+            if self._stop:
+                raise Stopped
+            loop.call_soon_threadsafe(
+                self._show, f"Reading: {done:,} of {total:,}", done / max(total, 1)
+            )
+
+        self._show("Reading …", None)
+        source, library = self.session.source, self.library
+        data = await asyncio.to_thread(lambda: read_source(source, library, tell))
+        self._full, self.full_key = data, library.add(data)
+        self._full_rows = {item: row for row, item in enumerate(data.items)}
+
+    async def _learn(self, labels: dict[str, str]) -> None:
+        assert self._full is not None
+        last = self._data, self.key, self._rows, self.outcomes
+        before = self.labelled_items()
+        strangers = [self._full_rows[i] for i, label in labels.items() if label == NONE_OF_THESE]
+        data = self._full.without(strangers) if strangers else self._full
+        self._data, self.key = data, self.library.add(data)
+        self._rows = {item: row for row, item in enumerate(data.items)}
+        given = {self._rows[i]: label for i, label in labels.items() if label and i in self._rows}
+        outcomes: dict[str, Outcome] = {}
+        self.rounds, self.outcomes = {}, {}
+        try:
+            for name in self.session.methods:
+                self._show(f"{name}: learning …", None)
+                outcomes[name] = await self._watch(name, given, before)
+        except BaseException:
+            self._data, self.key, self._rows, self.outcomes = last
+            raise
+        self.earlier = np.array([before.get(i, "") for i in data.items]) if before else None
+        self.outcomes = outcomes
+        self.session.learned, self.session.learned_with = True, dict(labels)
+        self._keep()
+        await asyncio.to_thread(self._keep_labels, outcomes)
+
+    def labelled_items(self) -> dict[str, str]:
+        """Return item → label of the first method, of the last time that it learned."""
+        outcome = next(iter(self.outcomes.values()), None)
+        if outcome is None or self._data is None:
+            return {}
+        return dict(zip(self._data.items, outcome.fitted.predicted.tolist(), strict=True))
+
+    async def _watch(self, name: str, given: dict[int, str], before: dict[str, str]) -> Outcome:
+        """Learn in a thread; take each round as it comes, slowly enough to be seen."""
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[Snapshot | None]()
+        history = self.rounds.setdefault(name, [])
+
+        def hand_over(snapshot: Snapshot) -> None:
+            if self._stop:
+                raise Stopped
+            loop.call_soon_threadsafe(queue.put_nowait, snapshot)
+
+        def work() -> Outcome:
+            assert self._data is not None
+            known = bool(before) and all(item in before for item in self._data.items)
+            earlier = np.array([before[i] for i in self._data.items]) if known else None
+            try:
+                return learn(self._data, name, given, earlier, hand_over)
+            finally:
+                loop.call_soon_threadsafe(queue.put_nowait, None)
+
+        task = asyncio.ensure_future(asyncio.to_thread(work))
+        while (snapshot := await queue.get()) is not None:
+            history.append(snapshot)
+            self._show(f"{name}: round {snapshot.number}", None)
+            await asyncio.sleep(self.library.pace)
+        return await task
+
+    def _show(self, text: str, share: float | None) -> None:
+        self.work = Work(text, share, True)
+        self.version += 1
+
+    def _keep(self) -> None:
+        self.library.sessions.save(self.session)
+        self.version += 1
+
+    def _keep_labels(self, outcomes: dict[str, Outcome]) -> None:
+        place = self.library.sessions.place(self.session.identity)
+        for name, outcome in outcomes.items():
+            outcome.fitted.labels().write(place / f"labels-{name}.csv")
+
+
+def read_source(source: Source, library: Library, tell: Callable[[int, int], None]) -> PoolData:
+    """Return the data that a session names; paths outside the roots are refused."""
+    roots = library.roots
+    if source.kind == EXAMPLE:
+        return library.embedded()
+    classes = _class_table(source, library)
+    if source.kind == TEXTS:
+        return data_sources.texts(
+            roots.path(source.pool), classes, source.column, roots.optional_path(source.seen), tell
+        )
+    return data_sources.photographs(
+        roots.path(source.seen),
+        roots.optional_path(source.pool),
+        classes,
+        held_out=roots.names(source.held_out),
+        backbone=roots.backbone(source.backbone),
+        on_progress=tell,
+    )
+
+
+def _class_table(source: Source, library: Library) -> Path | None:
+    """Return the table of classes: one that was edited on the page lies with the sessions."""
+    if not source.classes:
+        return None
+    path = Path(source.classes)
+    if path.resolve().is_relative_to(library.sessions.folder.resolve()):
+        return path
+    return library.roots.path(source.classes)

@@ -1,0 +1,186 @@
+"""The first page: sessions to go on with, and what a new one is about."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from unseen.serving.studio.class_table import ClassTableEditor
+from unseen.serving.studio.folder_browser import FolderBrowser
+from unseen.serving.studio.method_choice import MethodChoice
+from unseen.serving.studio.page_frame import page_frame
+from unseen.serving.studio.sessions import EXAMPLE, PHOTOGRAPHS, TEXTS, Session, Source
+
+if TYPE_CHECKING:
+    from unseen.serving.studio.app import Library
+
+SHOWN_SESSIONS = 8
+KINDS = {
+    EXAMPLE: "The example: printed letters → handwritten digits",
+    PHOTOGRAPHS: "A folder of photographs",
+    TEXTS: "A file of texts",
+}
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
+TEXT_FILES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".gz")
+LESSON = (
+    "Start with the example: nothing is needed for it. It learns from 3,216 printed letters with "
+    "labels and names 1,797 handwritten digits, which nobody labelled. Then correct some, and let it "
+    "learn again."
+)
+
+
+class StartPage:
+    """The page.
+
+    Parameters
+    ----------
+    library : Library
+        What all pages share.
+    folder : path, optional
+        Labelled photographs, to begin with.
+    """
+
+    def __init__(self, library: Library, folder: Path | None) -> None:
+        self.library, self.folder = library, folder
+
+    def draw(self) -> None:
+        """Lay out the page."""
+        with page_frame("Label pictures or texts of classes that nobody has labelled."):
+            self.problem = ui.label("").classes("note").props("role=alert")
+            self.problem.visible = False
+            self._draw_recent()
+            with ui.element("div").classes("setup"):
+                self._draw_data()
+                with ui.element("section").classes("card").props('aria-label="Method"'):
+                    ui.html("<h2>2 · Method</h2>", sanitize=False)
+                    self.method_box = ui.element("div").classes("fields")
+                    self._draw_methods()
+                    self.name = _field("Name of the session (not needed)")
+                    ui.button("Learn", on_click=self._start).props("unelevated no-caps")
+
+    # ------------------------------------------------------------------ sessions
+
+    def _draw_recent(self) -> None:
+        sessions = self.library.sessions.recent()
+        with ui.element("section").classes("card").props('aria-label="Sessions"'):
+            ui.html(
+                "<h2>Go on</h2>" if sessions else "<h2>For the first time here?</h2>", sanitize=False
+            )
+            if not sessions:
+                ui.label(LESSON)
+            for session in sessions[:SHOWN_SESSIONS]:
+                self._draw_session(session)
+
+    def _draw_session(self, session: Session) -> None:
+        with ui.element("div").classes("line session") as line:
+            ui.link(session.name, f"/session/{session.identity}")
+            given = len(session.labels)
+            when = time.strftime("%d %b, %H:%M", time.localtime(session.changed))
+            text = f"{given:,} label{'s' * (given != 1)} of yours · changed {when}"
+            ui.label(text).classes("soft")
+
+            def remove() -> None:
+                self.library.sessions.remove(session)
+                line.delete()
+
+            button = ui.button("Remove", on_click=remove).props("flat dense no-caps")
+            button.props["aria-label"] = f"Remove the session {session.name}"
+
+    # ------------------------------------------------------------------ a new session
+
+    def _draw_data(self) -> None:
+        with ui.element("section").classes("card").props('aria-label="Data"'):
+            ui.html("<h2>1 · Data</h2>", sanitize=False)
+            first = PHOTOGRAPHS if self.folder else EXAMPLE
+            self.kind = ui.radio(KINDS, value=first).props("dense")
+            with ui.element("div").classes("fields") as photographs:
+                start = "" if self.folder is None else str(self.folder)
+                self.seen = self._place("Labelled photographs: one sub-folder a class", (), start)
+                self.pool = self._place("Photographs to label: a folder")
+                self.classes = self._place("Classes: a table of attributes or descriptions", TABLES)
+                self.held_out = _field("Or a trial: hold out classes of the labelled ones, as fox,bat")
+                self.backbone = _field("Backbone (empty: efficientnet-lite0)")
+                self.editor = ClassTableEditor(self.library, self._source, self._show_problem)
+            photographs.bind_visibility_from(self.kind, "value", value=PHOTOGRAPHS)
+            with ui.element("div").classes("fields") as texts:
+                self.texts = self._place("Texts to label: .csv, .tsv, .jsonl or .parquet", TEXT_FILES)
+                self.column = _field("Their column (empty: text)")
+                self.text_classes = self._place("Classes: names, descriptions or examples", TABLES)
+                self.text_seen = self._place("Texts with labels; not needed", TEXT_FILES)
+            texts.bind_visibility_from(self.kind, "value", value=TEXTS)
+            self.kind.on_value_change(self._draw_methods)
+
+    def _place(self, label: str, suffixes: tuple[str, ...] = (), value: str = "") -> ui.input:
+        """Draw a field for a path, with a button that looks for it."""
+        field = _field(label, value)
+
+        def browse() -> None:
+            FolderBrowser(self.library.roots, label, field.set_value, suffixes, str(field.value or ""))
+
+        with field.add_slot("append"):
+            button = ui.button("Browse", on_click=browse).props("flat dense no-caps")
+            button.props(f'aria-label="Browse: {label}"')
+        return field
+
+    def _draw_methods(self) -> None:
+        self.method_box.clear()
+        with self.method_box:
+            self.methods = MethodChoice(self.kind.value == TEXTS)
+
+    def _source(self) -> Source:
+        if self.kind.value == TEXTS:
+            return Source(
+                TEXTS, _text(self.text_seen), _text(self.texts), _text(self.text_classes),
+                column=_text(self.column),
+            )  # fmt: skip
+        if self.kind.value == EXAMPLE:
+            return Source()
+        return Source(
+            PHOTOGRAPHS, _text(self.seen), _text(self.pool), _text(self.classes), _text(self.held_out),
+            _text(self.backbone),
+        )  # fmt: skip
+
+    def _start(self) -> None:
+        self._show_problem("")
+        try:
+            source = self._source()
+            if source.kind == PHOTOGRAPHS:
+                source.classes = self.editor.path()
+            _check(source, self.library)
+            session = self.library.sessions.new(source, self.methods.names, _text(self.name))
+        except (ValueError, OSError) as error:
+            self._show_problem(str(error))
+        else:
+            ui.navigate.to(f"/session/{session.identity}")
+
+    def _show_problem(self, text: str) -> None:
+        self.problem.text, self.problem.visible = text, bool(text)
+
+
+def _check(source: Source, library: Library) -> None:
+    """Refuse what cannot be read, before a session is made of it."""
+    if source.kind == PHOTOGRAPHS and not source.seen:
+        raise ValueError("Name the folder of labelled photographs.")
+    if source.kind == PHOTOGRAPHS and not source.pool and not source.held_out:
+        raise ValueError("Name the folder of photographs to label, or classes to hold out for a trial.")
+    if source.kind == TEXTS and not source.pool:
+        raise ValueError("Name the file of texts.")
+    for place in (source.seen, source.pool):
+        path = library.roots.optional_path(place)
+        if path is not None and not path.exists():
+            raise ValueError(f"{path}: no such folder or file.")
+    if source.classes and not Path(source.classes).is_relative_to(library.sessions.folder):
+        library.roots.path(source.classes)
+    library.roots.names(source.held_out)
+    library.roots.backbone(source.backbone)
+
+
+def _field(label: str, value: str = "") -> ui.input:
+    return ui.input(label, value=value).props("outlined dense").style("width:100%")
+
+
+def _text(field: ui.input) -> str:
+    return str(field.value or "").strip()

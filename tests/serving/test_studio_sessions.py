@@ -1,0 +1,251 @@
+"""Sessions of the studio on disk: nothing that was confirmed is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
+from unseen import labelling
+from unseen.exceptions import DataError
+from unseen.labelling import Task, fit
+from unseen.serving.studio.app import Library
+from unseen.serving.studio.class_table import check_html, save_table, table_text, with_class
+from unseen.serving.studio.downloads import write_labels
+from unseen.serving.studio.folder_browser import entries
+from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
+from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
+from unseen.serving.studio.roots import Roots
+from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source, write_known
+
+SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    write_pictures(tmp_path / "seen", SEEN)
+    write_pictures(tmp_path / "new", NOBODY_LABELLED)
+    write_attributes(tmp_path / "classes.csv")
+    return Library(tmp_path, Roots([tmp_path]), SessionStore(tmp_path / "sessions"))
+
+
+def source(tmp_path):
+    return Source(
+        PHOTOGRAPHS, str(tmp_path / "seen"), str(tmp_path / "new"), str(tmp_path / "classes.csv"),
+        backbone="colours",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def live(library, tmp_path):
+    session = library.sessions.new(source(tmp_path), [DEFAULT])
+    opened = library.open(session.identity)
+    asyncio.run(opened.run())
+    assert opened.problem == ""
+    return opened
+
+
+def test_a_session_is_read_back_as_it_was(library, tmp_path):
+    session = library.sessions.new(source(tmp_path), ["ASTE"], "Füchse")
+    session.give("a/1.png", "fox")
+    session.give("a/1.png", NONE_OF_THESE)
+    library.sessions.save(session)
+    assert library.sessions.load(session.identity) == session
+    assert [found.name for found in library.sessions.recent()] == ["Füchse"]
+    library.sessions.remove(session)
+    assert library.sessions.recent() == []
+    with pytest.raises(DataError, match="no such session"):
+        library.sessions.load(session.identity)
+
+
+@pytest.mark.parametrize("name", ["../../etc", "a" * 16, "", "0123456789abcdeg"])
+def test_no_path_can_be_asked_for(library, name):
+    with pytest.raises(DataError, match="no such session"):
+        library.open(name)
+
+
+def test_a_damaged_session_is_not_listed_and_says_why(library, tmp_path):
+    session = library.sessions.new(source(tmp_path), ["ASTE"])
+    path = library.sessions.place(session.identity) / "session.json"
+    for content in ("", "{}", '{"format": 99}'):
+        path.write_text(content)
+        assert library.sessions.recent() == []
+        with pytest.raises(DataError):
+            library.sessions.load(session.identity)
+
+
+def test_every_step_can_be_taken_back(library):
+    session = Session("0" * 16, "s", Source(), ["ASTE"])
+    session.give("1", "fox")
+    session.give("2", "bat")
+    session.give("1", "seal")
+    session.give("2", None)
+    assert session.labels == {"1": "seal"}
+    steps = [(session.take_back(), dict(session.labels)) for _ in range(5)]
+    assert steps == [
+        ("2", {"1": "seal", "2": "bat"}),
+        ("1", {"2": "bat", "1": "fox"}),
+        ("2", {"1": "fox"}),
+        ("1", {}),
+        (None, {}),
+    ]
+
+
+@pytest.mark.parametrize("confirmed", range(1, 21))
+def test_a_kill_at_any_moment_loses_no_confirmed_label(tmp_path, confirmed):
+    """A process labels without a pause and says so; it is killed in the middle of the next label."""
+    store = SessionStore(tmp_path)
+    session = store.new(Source(), ["ASTE"])
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            for number in range(10_000):
+                session.give(f"{number}.png", "fox")
+                store.save(session)
+                os.write(writing, b".")
+        finally:
+            os._exit(1)
+    os.close(writing)
+    told = 0
+    while told < confirmed:
+        told += len(os.read(reading, confirmed - told))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while more := len(os.read(reading, 100)):
+        told += more
+    os.close(reading)
+    kept = SessionStore(tmp_path).load(session.identity).labels
+    assert set(kept) >= {f"{number}.png" for number in range(told)}
+
+
+def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(live, tmp_path):
+    data = live.data
+    for row in range(10):
+        live.give(row, data.candidates[row % len(data.candidates)])
+    asyncio.run(live.run())
+    written = write_labels(live.results[0], tmp_path)
+    prepared = labelling.prepare(
+        tmp_path / "seen", unlabelled=tmp_path / "new", classes=tmp_path / "classes.csv"
+    )
+    from unseen.features import backbone
+
+    again = labelling.extract(prepared, backbone("colours"), None)
+    expected = fit(Task(again, corrections=live.corrections)).labels()
+    expected.write(tmp_path / "expected.csv")
+    assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library):
+    live.give(0, "white")
+    asyncio.run(live.run())
+    live.give(1, "purple")
+    again = LiveSession(SessionStore(library.sessions.folder).load(live.session.identity), library)
+    asyncio.run(again.run(again=False))
+    assert again.corrections == {0: "white", 1: "purple"}
+    np.testing.assert_array_equal(
+        again.results[0].result.probabilities, live.results[0].result.probabilities
+    )
+    assert (library.sessions.place(live.session.identity) / f"labels-{DEFAULT}.csv").is_file()
+
+
+def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
+    item = live.data.items[3]
+    live.give(3, NONE_OF_THESE)
+    assert live.corrections == {}
+    asyncio.run(live.run())
+    assert item not in live.data.items
+    assert len(live.data.pool) == 17
+    place = live.full_row(item)
+    assert live.row_of(place) is None
+    live.release(place)
+    asyncio.run(live.run())
+    assert item in live.data.items
+
+
+def test_what_changed_is_said(live):
+    assert live.changed_rows == []
+    asyncio.run(live.run())
+    assert live.earlier is not None
+    assert live.changed_rows == [], "the same labels make the same result"
+
+
+def test_stopped_it_keeps_the_last_result(live, monkeypatch):
+    before = live.outcomes
+
+    def stopped(*arguments):
+        raise Stopped
+
+    monkeypatch.setattr("unseen.serving.studio.live_session.learn", stopped)
+    asyncio.run(live.run())
+    assert live.outcomes is before
+    assert "Stopped" in live.problem
+    assert not live.work.going
+
+
+def test_reading_can_be_stopped(library, tmp_path, monkeypatch):
+    opened = library.open(library.sessions.new(source(tmp_path), [DEFAULT]).identity)
+    show = opened._show
+
+    def stop_soon(text, share):
+        show(text, share)
+        opened.stop()
+
+    monkeypatch.setattr(opened, "_show", stop_soon)
+    asyncio.run(opened.run())
+    assert "Stopped" in opened.problem
+    assert opened.outcomes == {}
+
+
+def test_labels_are_written_as_the_command_line_names_its_columns(tmp_path):
+    path = write_known({"a/1.png": "fox", "=2.png": ""}, tmp_path / "known.csv", PHOTOGRAPHS)
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [["image", "label"], ["a/1.png", "fox"], ["'=2.png", ""]]
+
+
+def test_the_class_table_is_shown_added_to_and_checked(library, tmp_path):
+    asked = source(tmp_path)
+    text = table_text(library, asked)
+    assert text.startswith("class,redness,greenness,blueness\nred,")
+    with pytest.raises(DataError, match="has a class 'red' already"):
+        with_class(text, "red", "", "pink")
+    with pytest.raises(DataError, match="Say which class has such attributes"):
+        with_class(text, "teal", "", "")
+    longer = with_class(text, "teal", "", "cyan")
+    path = save_table(longer, library)
+    assert save_table(longer, library) == path
+    html = check_html(path, SEEN)
+    assert "<td>teal</td><td>to find</td><td>cyan</td>" in html
+    described = with_class("class\nfox\n", "bat", "flies at night", "")
+    assert described.splitlines() == ["class,description", "fox,", "bat,flies at night"]
+    names = table_text(library, Source(PHOTOGRAPHS, asked.seen))
+    assert names.splitlines()[:2] == ["class,description", '"blue",'.replace('"', "")]
+
+
+def test_the_browser_of_folders_lists_no_hidden_ones(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    for name in ("t.csv", "t.exe", ".t.csv"):
+        (tmp_path / name).touch()
+    assert entries(tmp_path, (".csv",)) == (["b"], ["t.csv"])
+    assert Roots([tmp_path]).holds(tmp_path / "b")
+    assert not Roots([tmp_path / "b"]).holds(tmp_path)
+
+
+def test_methods_are_grouped_and_explained_in_one_line():
+    pictures, texts = groups_for(False), groups_for(True)
+    assert [len(names) > 0 for names in texts.values()] == [True] * 4
+    assert len(pictures) == 3, "methods that need texts are not offered for pictures"
+    for names in texts.values():
+        for name in names:
+            told = explanation(name)
+            assert told
+            assert "\n" not in told
+    assert explanation(DEFAULT).startswith("Recommended: ")
