@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sqlite3
+import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from unseen import ESZSL
 from unseen.exceptions import DataError
 from unseen.experiments import Cell, Store, registry, run
 from unseen.experiments.execute import Outcome, execute, training_input
-from unseen.experiments.run import attempt, pending
+from unseen.experiments.run import Progress, attempt, pending
 from unseen.methods import catalogue
 
 
@@ -184,3 +187,25 @@ def test_one_row_a_class_and_shares():
         assert len(counts) == len(data.seen_classes)
         assert most is None or counts.max() == most
     assert abs(len(y) - len(data.train) / 2) < len(data.seen_classes)
+
+
+def test_time_left_knows_that_methods_differ(monkeypatch):
+    """Ten slow cells are left when all quick ones are done; the mean of all would be far too low."""
+    cells = [Cell("a", method, trial) for method in ("quick", "slow") for trial in range(12)]
+    others = [Cell("b", "slow"), Cell("b", "new")]
+    waiting = Counter((cell.dataset, cell.method) for cell in [*cells, *others])
+    progress = Progress(26, 0, started=0.0, waiting=waiting)
+    assert math.isnan(progress.seconds_left)
+    for cell in cells[:14]:
+        progress.note(cell, Outcome("done", seconds=30.0 if cell.method == "slow" else 1.0))
+    monkeypatch.setattr(time, "monotonic", lambda: 72.0)
+    mean = (12 * 1.0 + 2 * 30.0) / 14
+    assert progress.seconds_left == pytest.approx(10 * 30.0 + 30.0 + mean)
+
+
+def test_time_left_without_a_fit(monkeypatch):
+    """Cells that fail or measure data have no seconds of a fit."""
+    progress = Progress(4, 1, started=0.0, waiting=Counter({("a", "audit"): 3}))
+    progress.note(Cell("a", "audit"), Outcome("failed"))
+    monkeypatch.setattr(time, "monotonic", lambda: 5.0)
+    assert progress.seconds_left == pytest.approx(10.0)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 import traceback
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from statistics import fmean
 
 from threadpoolctl import threadpool_limits
 
@@ -35,20 +39,42 @@ class Progress:
     last: Cell | None = None
     best: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Data set → best accuracy so far and its method."""
+    waiting: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Data set and method → cells that are not finished."""
+    spent: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Data set and method → seconds of the fits that are."""
 
     @property
     def seconds_left(self) -> float:
-        """An estimate from the mean so far; NaN before the first cell."""
+        """An estimate from fits of the same method so far; NaN before the first cell.
+
+        A cell that waits takes as long as the same method on the same data set, else as that method
+        on others, else as the mean. What processes share and what is beside fits is in the ratio of
+        the time that has passed to the seconds of fits.
+        """
         if not self.done:
             return float("nan")
-        left = self.total - self.before - self.done
-        return left * (time.monotonic() - self.started) / self.done
+        passed, fits = time.monotonic() - self.started, sum(map(sum, self.spent.values()))
+        if not fits:
+            return (self.total - self.before - self.done) * passed / self.done
+        of_method: dict[str, list[float]] = defaultdict(list)
+        for (_, method), seconds in self.spent.items():
+            of_method[method] += seconds
+        every = list(chain.from_iterable(self.spent.values()))
+        expected = (
+            count * fmean(self.spent.get(kind) or of_method.get(kind[1]) or every)
+            for kind, count in self.waiting.items()
+        )
+        return sum(expected) * passed / fits
 
     def note(self, cell: Cell, outcome: Outcome) -> None:
         """Count one cell."""
         self.last = cell
         self.done += 1
         self.failed += outcome.status == "failed"
+        self.waiting[cell.dataset, cell.method] -= 1
+        if math.isfinite(outcome.seconds):
+            self.spent[cell.dataset, cell.method].append(outcome.seconds)
         value = outcome.metrics.get("accuracy")
         if value is not None and cell.setting == "zsl":
             self.best[cell.dataset] = max(self.best.get(cell.dataset, (-1.0, "")), (value, cell.method))
@@ -82,7 +108,8 @@ def run(
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be an integer >= 1. Got {jobs!r} instead.")
     todo = pending(plan, store, retry)
-    progress = Progress(len(plan.cells), len(plan.cells) - len(todo))
+    waiting = Counter((cell.dataset, cell.method) for cell in todo)
+    progress = Progress(len(plan.cells), len(plan.cells) - len(todo), waiting=waiting)
     for cell, outcome in _outcomes(todo, plan.data, jobs):
         store.write(cell, outcome)
         progress.note(cell, outcome)
