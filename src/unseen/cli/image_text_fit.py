@@ -33,6 +33,7 @@ def fit_with_texts(
     method: str,
     seed: int,
     quiet: bool,
+    known: Path | None = None,
     **given: Any,
 ) -> tuple[Preparation, Fitted]:
     """Load both halves of the model, encode class texts and photographs, and fit.
@@ -49,5 +50,6 @@ def fit_with_texts(
             output.print_notes(preparation.notes)
         with extracting("learning") as show:
             data = labelling.extract(preparation, model.images, store, show)
-            task = labelling.Task(data, method or methods.DEFAULT_FOR_TEXTS, seed)
+            corrections = labelling.read_known(known, data)
+            task = labelling.Task(data, method or methods.DEFAULT_FOR_TEXTS, seed, corrections)
             return preparation, labelling.fit(task, show.round)

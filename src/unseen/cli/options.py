@@ -72,6 +72,23 @@ Force = Annotated[
         "--force", help="Replace results of an earlier run; the old ones are kept with .bak at the end."
     ),
 ]
+Error = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="An answer is unsure if it is wrong with a larger probability; by default one in ten.",
+        show_default=False,
+    ),
+]
+Known = Annotated[
+    Path | None,
+    typer.Option(
+        help="Labels that you gave to some of the items: a CSV with the columns image (or row) and "
+        "label, as review.csv filled in, or as the studio exports them.",
+        show_default=False,
+    ),
+]
 Words = Annotated[
     str,
     typer.Option(

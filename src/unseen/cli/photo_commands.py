@@ -10,7 +10,7 @@ import typer
 from unseen.cli import feature_rows, options, output
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.progress import extracting
-from unseen.cli.result_files import check_free, set_aside
+from unseen.cli.result_files import check_free, review_path, set_aside, write_review
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT
@@ -66,6 +66,17 @@ def label(
     allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     seed: options.Seed = 0,
+    error: options.Error = None,
+    review: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Also write review.csv beside the labels: the items whose labels, given by you, help "
+            "most. Fill in its column 'label' and give it back with --known.",
+            show_default=False,
+        ),
+    ] = 0,
+    known: options.Known = None,
     force: options.Force = False,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
@@ -82,7 +93,7 @@ def label(
     from unseen import labelling
 
     out = out or Path("trial.csv" if hold_out or truth_column else "labels.csv")
-    check_free(force, out, report)
+    check_free(force, out, report, review_path(out, review))
     if texts is not None or embeddings is not None:
         label_texts(
             TextInput(
@@ -100,6 +111,9 @@ def label(
                 method,
                 cache,
                 seed,
+                known,
+                error,
+                review,
             ),
             out,
             report,
@@ -121,7 +135,7 @@ def label(
         raise DataError("--prompt goes with a --backbone of pictures and texts, and no --seen.")
     if with_texts or seen is None:
         preparation, fitted = fit_with_texts(
-            backbone, words, cache, method, seed, as_json,
+            backbone, words, cache, method, seed, as_json, known,
             seen=seen, unlabelled=unlabelled, held_out=hold_out, classes=classes, prompt=prompt,
             candidates=candidates, class_column=class_column,
         )  # fmt: skip
@@ -137,11 +151,11 @@ def label(
             class_column=class_column,
         )
         fitted = fit_photographs(
-            preparation, backbone, weights, cache, method or DEFAULT, seed, quiet=as_json
+            preparation, backbone, weights, cache, method or DEFAULT, seed, as_json, known
         )
-    labels = fitted.labels()
+    labels = fitted.labels().expecting(error)
     facts = _facts(preparation, fitted)
-    kept = set_aside(out, report)
+    kept = set_aside(out, report, review_path(out, review))
     labels.write(out)
     if report is not None:
         labelling.write_report(
@@ -167,6 +181,7 @@ def label(
         output.print_labels(labels, fitted, out, report)
         output.print_rests_on(facts)
         output.print_kept(kept)
+    write_review(fitted, out, review, as_json)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -179,6 +194,7 @@ def fit_photographs(
     method: str,
     seed: int,
     quiet: bool,
+    known: Path | None = None,
 ) -> Fitted:
     """Say how well the descriptions separate the classes, extract features, and fit."""
     from unseen import features, labelling
@@ -189,7 +205,8 @@ def fit_photographs(
     network = features.backbone(backbone, weights)
     with features.FeatureStore(cache) as store, extracting("learning") as show:
         data = labelling.extract(preparation, network, store, show)
-        return labelling.fit(labelling.Task(data, method, seed), show.round)
+        task = labelling.Task(data, method, seed, labelling.read_known(known, data))
+        return labelling.fit(task, show.round)
 
 
 def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import filecmp
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
 
 from unseen.exceptions import DataError
 from unseen.files import atomic_file
+
+if TYPE_CHECKING:
+    from unseen.labelling import Fitted
 
 
 def check_free(force: bool, *paths: Path | None) -> None:
@@ -43,3 +49,23 @@ def set_aside(*paths: Path | None) -> list[Path]:
                 shutil.copyfile(path, temporary)
         copies.append(copy)
     return copies
+
+
+def review_path(out: Path, review: int) -> Path | None:
+    """Return where the items to look at are written: beside the labels, or nowhere."""
+    return out.with_name("review.csv") if review else None
+
+
+def write_review(fitted: Fitted, out: Path, review: int, quiet: bool) -> None:
+    """Write the items to look at, if they are asked for, and say how to go on."""
+    from unseen import labelling
+
+    path = review_path(out, review)
+    if path is None:
+        return
+    count = labelling.write_review(path, fitted, review)
+    if not quiet:
+        typer.echo(
+            f"wrote {path}: {count} to look at. Fill in the column 'label', then run the same command "
+            f"with --known {path} --force"
+        )

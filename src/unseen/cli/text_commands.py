@@ -11,7 +11,7 @@ from rich.console import Console
 
 from unseen.cli import options, output
 from unseen.cli.progress import extracting
-from unseen.cli.result_files import set_aside
+from unseen.cli.result_files import review_path, set_aside, write_review
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT_FOR_TEXTS
 from unseen.typing import JsonObject
@@ -38,6 +38,9 @@ class TextInput:
     method: str = ""
     cache: Path | None = None
     seed: int = 0
+    known: Path | None = None
+    error: float | None = None
+    review: int = 0
 
 
 def label_texts(
@@ -58,8 +61,8 @@ def label_texts(
             "labelled, and --truth-column makes it a trial."
         )
     preparation, fitted = fit_texts(given)
-    labels = fitted.labels()
-    kept = set_aside(out, report)
+    labels = fitted.labels().expecting(given.error)
+    kept = set_aside(out, report, review_path(out, given.review))
     labels.write(out)
     data = fitted.task.data
     separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
@@ -82,6 +85,7 @@ def label_texts(
         output.print_labels(labels, fitted, out, report)
         output.print_rests_on(facts)
         output.print_kept(kept)
+    write_review(fitted, out, given.review, as_json)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
@@ -152,13 +156,15 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
     method = given.method or DEFAULT_FOR_TEXTS
     if given.embeddings is not None:
         data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
-        return preparation, labelling.fit(labelling.Task(data, method, given.seed))
+        corrections = labelling.read_known(given.known, data)
+        return preparation, labelling.fit(labelling.Task(data, method, given.seed, corrections))
     if given.class_embeddings is not None:
         raise DataError("--class-embeddings goes with --embeddings: both come from one encoder.")
     encoder = features.text_encoder(given.words or "minilm")
     with features.FeatureStore(given.cache) as store, extracting("learning", "texts") as show:
         data = labelling.extract_texts(preparation, encoder, store, show)
-        return preparation, labelling.fit(labelling.Task(data, method, given.seed), show.round)
+        task = labelling.Task(data, method, given.seed, labelling.read_known(given.known, data))
+        return preparation, labelling.fit(task, show.round)
 
 
 def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:

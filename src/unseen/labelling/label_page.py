@@ -10,7 +10,7 @@ from unseen.features import Separation
 from unseen.features.pictures import open_picture
 from unseen.features.words import readable
 from unseen.image_files import read_picture_file
-from unseen.labelling.labels import UNSURE, Answer, Labels
+from unseen.labelling.labels import Answer, Labels
 from unseen.reporting.html_page import (
     fact_list,
     html_page,
@@ -94,7 +94,9 @@ def summary(
 ) -> str:
     """Return facts, notes and the table of classes."""
     rows = dict(facts)
-    rows["unsure"] = f"{len(labels.unsure)} of {len(labels.answers)}, below {UNSURE:.0%} confidence"
+    rows["unsure"] = (
+        f"{len(labels.unsure)} of {len(labels.answers)}: wrong with a chance over {labels.error:.0%}"
+    )
     if labels.accuracy is not None:
         rows["right"] = (
             f"{labels.accuracy:.1%} per class, in a trial; chance is {1 / len(labels.candidates):.1%}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from unseen.features import Broken
 from unseen.files import atomic_file
-from unseen.metrics import per_class_accuracy
+from unseen.metrics import ERROR, per_class_accuracy, unsure
 from unseen.spreadsheet_cells import neutral_cell
 from unseen.typing import Array
 
@@ -21,8 +21,6 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "photographs": ("image", "label", "confidence", "runner_up"),
     "texts": ("row", "text", "label", "confidence", "unsure", "runner_up", "start"),
 }
-UNSURE = 0.5
-"""Confidence below which an answer is to be looked at."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,13 @@ class Answer:
     """The text itself; "" for a picture."""
     start: str = ""
     """The first answer, of a method that corrects one."""
+    error: float = ERROR
+    """The probability of being wrong above which a person should look at it."""
 
     @property
     def unsure(self) -> bool:
         """Whether a person should look at it."""
-        return self.confidence < UNSURE
+        return bool(unsure([self.confidence], self.error)[0])
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ class Labels:
     """Per-class top-1 accuracy of the first answer in a trial, of a method that corrects one."""
     unread: dict[str, str] = field(default_factory=dict)
     """Files that were not read → why; they have no answer."""
+
+    error: float = ERROR
+    """The probability of being wrong above which an answer is unsure."""
+
+    def expecting(self, error: float | None) -> Labels:
+        """Return the same answers, unsure where they are wrong with a larger probability than this.
+
+        None leaves it at one in ten.
+        """
+        if error is None:
+            return self
+        return replace(self, error=error, answers=[replace(a, error=error) for a in self.answers])
 
     @property
     def unsure(self) -> list[Answer]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from unseen.features.words import readable
 from unseen.labelling import PoolData
+from unseen.metrics import unsure
 from unseen.reporting.html_page import meter
 from unseen.serving.studio.outcomes import Snapshot
-from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
 
 CONFIDENCE_BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -46,7 +46,7 @@ def tile(
     """Return a picture of a gallery: its row, the kinds of its tile, and what is said of it."""
     confidence = float(snapshot.confidence[row])
     kinds = ["yours"] if row in corrections else ["joined"] * bool(snapshot.joined[row] and not final)
-    kinds += ["unsure"] * (confidence < TRUSTED)
+    kinds += ["unsure"] * bool(unsure([confidence])[0])
     given = "your label" if row in corrections else f"{confidence:.0%} sure"
     item = f"picture {row}" if not data.texts else data.texts[row][:SHOWN_LETTERS]
     return row, " ".join(kinds), f"{item}: {readable(name)}, {given}"
@@ -108,5 +108,5 @@ def rows_to_review(snapshot: Snapshot, corrections: Mapping[int, str]) -> list[i
     """Return the rows to look at, least sure first: the unsure ones, and some in any case."""
     order = np.argsort(snapshot.confidence, kind="stable").tolist()
     rows = [row for row in order if row not in corrections]
-    unsure = int((snapshot.confidence[rows] < TRUSTED).sum()) if rows else 0
-    return rows[: max(unsure, LEAST_TO_REVIEW)]
+    doubtful = int(unsure(snapshot.confidence[rows]).sum()) if rows else 0
+    return rows[: max(doubtful, LEAST_TO_REVIEW)]

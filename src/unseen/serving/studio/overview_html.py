@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 
 from unseen.features.words import readable
+from unseen.metrics import unsure
 from unseen.serving.studio.outcomes import Outcome
-from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
 
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN = 640, 420, 14
@@ -54,11 +54,11 @@ def map_html(outcome: Outcome) -> str:
     size = np.array([MAP_WIDTH, MAP_HEIGHT]) - 2 * MAP_MARGIN
     spots = MAP_MARGIN + np.clip((places - low) / np.maximum(high - low, 1e-12), 0, 1) * size
     shown = np.arange(0, len(spots), max(1, -(-len(spots) // MOST_POINTS)))
-    points = []
+    points, doubtful = [], unsure(result.confidence)
     for row in shown[np.argsort(-result.confidence[shown], kind="stable")].tolist():
         name, paint = classes[result.labels[row]], colour(int(result.labels[row]), len(classes))
-        sure = result.confidence[row] >= TRUSTED
-        look = f'fill="{paint}"' if sure else f'fill="none" stroke="{paint}" stroke-width="2"'
+        ring = f'fill="none" stroke="{paint}" stroke-width="2"'
+        look = ring if doubtful[row] else f'fill="{paint}"'
         points.append(
             f'<circle data-row="{row}" cx="{spots[row, 0]:.1f}" cy="{spots[row, 1]:.1f}" r="4" {look}>'
             f"<title>{escape(readable(name))}, {result.confidence[row]:.0%} sure</title></circle>"

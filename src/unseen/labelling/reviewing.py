@@ -1,0 +1,97 @@
+"""Items for a person to look at, as a file; and the labels that a person gave, read back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from unseen.exceptions import DataError
+from unseen.files import atomic_file
+from unseen.labelling.fitting import Fitted
+from unseen.labelling.pool_data import PoolData
+from unseen.labelling.table_cells import read_cells
+from unseen.spreadsheet_cells import neutral_cell, original_cell
+from unseen.statistics.review_queue import rows_to_review
+
+
+def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
+    """Write the items whose labels would help most, with an empty column ``label`` to fill in.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with the columns image (or row and text), label, proposed, confidence and runner_up.
+    fitted : Fitted
+    n : int
+
+    Returns
+    -------
+    int
+        How many were written; those that a person has labelled already are left out.
+    """
+    data, order = fitted.task.data, (-fitted.probabilities).argsort(axis=1, kind="stable")
+    chosen = rows_to_review(fitted.probabilities, n + len(fitted.task.corrections))
+    rows = [int(row) for row in chosen if int(row) not in fitted.task.corrections][:n]
+    texts = data.texts
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        what = ["image"] if texts is None else ["row", "text"]
+        writer.writerow([*what, "label", "proposed", "confidence", "runner_up"])
+        for row in rows:
+            first, *others = (fitted.classes[k] for k in order[row])
+            named = [data.items[row], *([texts[row] if texts else ""] if texts is not None else [])]
+            confidence = f"{fitted.probabilities[row].max():.4f}"
+            cells = [*named, "", first, confidence, others[0] if others else ""]
+            writer.writerow([neutral_cell(str(cell)) for cell in cells])
+    return len(rows)
+
+
+def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
+    """Read the labels that a person gave to some items of the pool.
+
+    Parameters
+    ----------
+    path : path, optional
+        A table with a column image (or row, of texts) and a column label; lines with an empty label
+        are passed over. What :func:`write_review` wrote and a person filled in, or labels that the
+        studio exported. None for no labels.
+    data : PoolData
+
+    Returns
+    -------
+    dict of int to str
+        Row of the pool → class: the ``corrections`` of a task.
+    """
+    if path is None:
+        return {}
+    path = Path(path)
+    cells = read_cells(path)
+    item_column = "image" if data.texts is None else "row"
+    missing = [name for name in (item_column, "label") if name not in cells.columns]
+    if missing:
+        raise DataError(
+            f"{path}: no column {missing[0]!r}; columns are {', '.join(cells.columns)}. It needs "
+            f"'{item_column}', as in the labels that were written, and 'label'."
+        )
+    item_place, label_place = cells.columns.index(item_column), cells.columns.index("label")
+    rows = {item: row for row, item in enumerate(data.items)}
+    candidates = {str(name) for name in data.candidates}
+    known: dict[int, str] = {}
+    for line, row in cells.rows:
+        item, label = original_cell(row[item_place].strip()), original_cell(row[label_place].strip())
+        if not label:
+            continue
+        if item not in rows:
+            raise DataError(
+                f"{path}, line {line}: {item!r} is not among the {len(rows)} items to label. Give the "
+                "name as it stands in the labels that were written."
+            )
+        if label not in candidates:
+            raise DataError(
+                f"{path}, line {line}: {label!r} is not among the candidates "
+                f"({', '.join(sorted(candidates)[:10])}{', …' * (len(candidates) > 10)}). Correct the "
+                "label, or add the class to the candidates.",
+                options=("candidates",),
+            )
+        known[rows[item]] = label
+    return known
