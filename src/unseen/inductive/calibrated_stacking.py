@@ -80,13 +80,13 @@ class CalibratedStacking(WrappingClassifier):
         estimator: Any = None,
         semantics: object = None,
         candidates: str | Sequence[Any] | Array | None = "all",
-        bias: Any = "auto",
+        bias: object = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator
         self.bias = bias
 
-    def fit(self, X: object, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: Any = None, sample_weight: object = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
         with whole_fit(self, X):
             rows = labelled_rows(*self._read(X, y, sample_weight))

@@ -74,7 +74,7 @@ class StrangerAnswers:
         found = getattr(self, "strangers_", None)
         return np.zeros(len(X)) if found is None else found.probabilities(X)
 
-    def _unknown(self, labels: Array) -> Any:
+    def _unknown(self, labels: Array) -> object:
         if self.unknown is not None:
             return self.unknown
         return "unknown" if labels.dtype.kind in "US" else UNLABELLED
@@ -89,7 +89,7 @@ class StrangerAnswers:
         self._refuse("strangers", "None, 'auto' or a share between 0 and 1")  # type: ignore[attr-defined]
         raise AssertionError
 
-    def _fit_apart(self, fit: Fit, X: Any, y: Any, weights: Any, known: Any) -> None:
+    def _fit_apart(self, fit: Fit, X: Any, y: object, weights: Any, known: Any) -> None:
         """Fit, find the strangers of the pool, and fit again without those that are called so."""
         share = self._stranger_share()
         if chunked(X) is not None:
