@@ -162,7 +162,8 @@ class Spy(ESZSL):
     scored: list = []  # noqa: RUF012
 
     def fit(self, X, y, sample_weight=None):
-        self.seen_by_fit.append((len(X), list(y), list(self._table())))
+        if not vars(self).get("_is_rehearsal"):  # a fit's own rehearsals are not the folds'
+            self.seen_by_fit.append((len(X), list(y), list(self._table())))
         return super().fit(X, y, sample_weight)
 
     def score(self, X, y, sample_weight=None):

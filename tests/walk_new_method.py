@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
 from unseen.cli import app
-from unseen.serving.studio.outcomes import offered
+from unseen.serving.studio.method_choice import groups_for
 
 
 def command(*arguments: str) -> str:
@@ -50,7 +50,7 @@ def main(folder: str, name: str) -> None:
     found = {
         "listed": [m for m in listed if m["name"] in both],
         "bench": [[r["method"], r["status"], r["key"]] for r in run["results"]],
-        "studio": [n for n in offered() if n in both],
+        "studio": [n for names in groups_for(texts=False).values() for n in names if n in both],
         "labels": labels("labels.csv"),
         "from_files": [labels(f"{method}.csv") for method in both],
     }

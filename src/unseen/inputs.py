@@ -25,8 +25,8 @@ from unseen.typing import Array, Classifier, Codes, RowValues
 UNLABELLED = NO_LABEL
 FLOATS = [np.float64, np.float32]
 
-KEPT_STATE = {"_metadata_request", "_sklearn_output_config"}
-"""Private attributes that scikit-learn's setters make, not ``fit``."""
+KEPT_STATE = {"_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
+"""Private attributes that scikit-learn makes, not ``fit``."""
 
 RANGE_EXPONENT = 0.375
 """Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums

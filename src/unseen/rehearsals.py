@@ -199,7 +199,10 @@ def rehearsed_answers(model: Any, rows: Rows, pool_rows: int) -> list[Answered]:
     ``pool_rows`` is the size of its pool, 0 if it has none. A rehearsal that cannot be fitted, for
     instance because the classes that are left have one vector, is left out.
     """
-    vectors, candidates = model._seen_vectors(), len(model.classes_)
+    try:
+        vectors, candidates = model._seen_vectors(), len(model.classes_)
+    except ValueError:  # no candidate yet: one may be added after the fit
+        return []
     share, count = (POOL_HELD_SHARE, POOL_REHEARSALS)
     if not pool_rows:
         share, count = FOLD_HELD_SHARE, FOLD_REHEARSALS

@@ -113,8 +113,8 @@ def test_label_as_json(run, photos):
 def test_command_line_and_studio_give_the_same_labels(run, photos, tmp_path, method):
     """The same folders make the same labels.csv, byte by byte, for methods that draw at random too."""
     from unseen.serving.studio.data_sources import photographs
-    from unseen.serving.studio.studio_downloads import write_labels
     from unseen.serving.studio.outcomes import learn
+    from unseen.serving.studio.studio_downloads import write_labels
 
     run("label", *photos, "--unlabelled", "new", "--method", method, "--out", "labels.csv")
     data = photographs(

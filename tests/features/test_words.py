@@ -173,7 +173,7 @@ def test_separation_names_what_cannot_be_told_apart():
     table = ClassTable(["a", "b", "c", "d"], [[1, 0, 0], [0, 1, 0], [1, 1, 0.0], [1, 1, 0.0]])
     found = separation(table, ["c", "d"])
     assert [(p.first, p.second) for p in found.same] == [("c", "d")]
-    assert "cannot be told apart: c and d" in found.verdict
+    assert "c and d have the same description and cannot be told apart" in found.verdict
 
 
 def test_separation_measures_rank_distance_and_reach():
@@ -188,9 +188,9 @@ def test_separation_measures_rank_distance_and_reach():
     assert lonely.reach["d"] < lonely.reach["c"]
     rows[-1] = [1, 1, 3]
     assert (
-        "share little with the seen classes: d"
+        "The labelled classes have little in common with d"
         in separation(ClassTable(list("abecd"), rows), ["c", "d"]).verdict
     )
     rows[-1] = [1, 2.2, 0]
     close = separation(ClassTable(list("abecd"), rows), ["c", "d"])
-    assert "most of all c and d" in close.verdict
+    assert "c and d have nearly the same description" in close.verdict

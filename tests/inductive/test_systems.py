@@ -349,7 +349,7 @@ def test_sync_classifiers_are_optimal_and_mixed_from_phantoms(toy: Toy) -> None:
     unit = np.mean([((a - b) ** 2).sum() for a in A for b in A if a is not b and (a != b).any()])
     s = np.exp(-d / (0.3 * unit)) / np.exp(-d / (0.3 * unit)).sum()
     np.testing.assert_allclose(model._similarity(vector[None], 0.3)[0], s, rtol=1e-9)
-    with pytest.raises(ValueError, match="'loss' parameter of SynC must be 'ovo' or 'struct'"):
+    with pytest.raises(ValueError, match="'loss' parameter of SynC must be 'ovo', 'struct' or 'cs'"):
         SynC(toy.semantics, loss="both").fit(X, y)
 
 
@@ -378,7 +378,9 @@ def test_sse_starts_at_the_city_block_distance(toy: Toy) -> None:
 
 def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy) -> None:
     X, y, codes, vectors = labelled(toy)
-    model = SSE(toy.semantics, random_state=0, steps=5).fit(X, y)
+    model = SSE(toy.semantics, random_state=0, steps=5)
+    model._is_rehearsal = True  # without rehearsals of its own, which would replace this temperature
+    model.fit(X, y)
     few = Rows(X, codes).thinned(20)
     assert np.bincount(few.codes).tolist() == [20] * 12
     want = fit_temperature(model._scores(few.X, vectors), few.codes, 12)

@@ -21,10 +21,10 @@ from unseen.semantics import ClassTable
 from unseen.serving.studio import gallery_html, overview_html, pool_html
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.data_sources import embedded, photographs, texts
-from unseen.serving.studio.studio_downloads import DOWNLOADS, write_labels, write_model, write_page
 from unseen.serving.studio.outcomes import Snapshot, compare, learn
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import SessionStore
+from unseen.serving.studio.studio_downloads import DOWNLOADS, write_labels, write_model, write_page
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
 

@@ -16,12 +16,12 @@ from unseen.exceptions import DataError
 from unseen.labelling import Task, fit
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.class_table import check_html, save_table, table_text, with_class
-from unseen.serving.studio.studio_downloads import write_labels
 from unseen.serving.studio.folder_browser import entries
 from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source, write_known
+from unseen.serving.studio.studio_downloads import write_labels
 
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
 

@@ -95,7 +95,9 @@ class KDICA(DAP):
         invariance: float = 1.0,
         ridge: float | str = "auto",
     ) -> None:
-        super().__init__(semantics, candidates, ridge)
+        self.semantics = semantics
+        self.candidates = candidates
+        self.ridge = ridge
         self.components = components
         self.alignment = alignment
         self.invariance = invariance

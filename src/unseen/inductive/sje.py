@@ -84,6 +84,8 @@ class SJE(RankingClassifier):
     )
 
     _centred = False
+    n_iter_: int
+    """Epochs, or rounds of the schedule."""
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class SJE(RankingClassifier):
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> None:
         if self.schedule == "averaged":
+            self.n_iter_ = int(self.epochs)
             return super()._fit(rows, vectors, held)
         if self.schedule != "rounds":
             self._refuse("schedule", "'averaged' or 'rounds'")
@@ -116,7 +119,7 @@ class SJE(RankingClassifier):
         coordinates, E = descent_coordinates(A, schedule)
         curvature = 2 * lipschitz(rows.X, A)
         self.center_, self.semantic_center_ = 0 * rows.X[0], 0 * vectors[0]
-        V, _ = scheduled_descent(
+        V, self.n_iter_ = scheduled_descent(
             rows.X,
             rows.codes,
             coordinates,

@@ -232,7 +232,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
 
     def _take(self, solution: StructuralSolution, dtype: npt.DTypeLike) -> None:
         self.compatibility_ = solution.compatibility.astype(dtype)
-        self.objective_ = solution.objective
+        self.objective_, self.n_iter_ = solution.objective, solution.n_iter
         gaps = (solution.gap, solution.relative_gap) if solution.certified else (np.nan, np.nan)
         self.duality_gap_, self.relative_gap_ = gaps
 

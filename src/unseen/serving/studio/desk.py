@@ -11,12 +11,12 @@ from nicegui.events import GenericEventArguments
 
 from unseen.serving.studio import overview_html, pool_html
 from unseen.serving.studio.class_chooser import ClassDialogue, draw_labels
-from unseen.serving.studio.studio_downloads import draw_downloads
 from unseen.serving.studio.gallery_html import gallery, rows_to_review, tile
 from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON, MethodBoard
 from unseen.serving.studio.outcomes import Outcome, compare
 from unseen.serving.studio.page_frame import page_frame
+from unseen.serving.studio.studio_downloads import draw_downloads
 
 if TYPE_CHECKING:
     from unseen.serving.studio.app import Library

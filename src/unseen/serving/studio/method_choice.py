@@ -64,15 +64,15 @@ class MethodChoice:
         first = DEFAULT_FOR_TEXTS if texts else DEFAULT
         start = next(title for title, names in groups.items() if first in names)
         self._groups = groups
-        self.group = ui.select(list(groups), value=start, label="Kind of method")
-        self.group.props("outlined dense options-dense")
+        self.family = ui.select(list(groups), value=start, label="Kind of method")
+        self.family.props("outlined dense options-dense")
         self.method = ui.select(groups[start], value=first, label="Method")
         self.method.props("outlined dense options-dense")
         self.told = ui.label(explanation(first)).classes("soft")
         every = [name for names in groups.values() for name in names]
         self.other = ui.select([NOTHING, *every], value=NOTHING, label="Compare with")
         self.other.props("outlined dense options-dense")
-        self.group.on_value_change(self._show_group)
+        self.family.on_value_change(self._show_group)
         self.method.on_value_change(self._tell)
 
     @property
@@ -84,7 +84,7 @@ class MethodChoice:
         return chosen
 
     def _show_group(self) -> None:
-        names = self._groups[str(self.group.value)]
+        names = self._groups[str(self.family.value)]
         self.method.set_options(names, value=names[0])
 
     def _tell(self) -> None:
