@@ -17,6 +17,7 @@ from toys import make_toy
 from unseen.exceptions import DataError
 from unseen.labelling import PoolData
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS, catalogue, find
+from unseen.metrics import unsure
 from unseen.semantics import ClassTable
 from unseen.serving.studio import gallery_html, overview_html, pool_html
 from unseen.serving.studio.app import Library
@@ -159,7 +160,7 @@ def test_what_to_review_comes_least_sure_first(data):
     rows = gallery_html.rows_to_review(result, {})
     confidence = result.confidence[rows]
     assert (np.diff(confidence) >= 0).all()
-    assert len(rows) == max((result.confidence < 0.5).sum(), gallery_html.LEAST_TO_REVIEW)
+    assert len(rows) == max(unsure(result.confidence).sum(), gallery_html.LEAST_TO_REVIEW)
     assert rows[0] not in gallery_html.rows_to_review(result, {rows[0]: data.candidates[0]})
 
 
@@ -167,8 +168,8 @@ def test_the_map_and_the_confusions_show_every_row_and_class(data):
     outcome = learn(data, "ESZSL")
     html = overview_html.map_html(outcome)
     assert html.count("<circle") == len(data.pool)
-    unsure = int((outcome.result.confidence < 0.5).sum())
-    assert html.count('fill="none"') == unsure
+    rings = int(unsure(outcome.result.confidence).sum())
+    assert html.count('fill="none"') == rings
     table = overview_html.confusion_html(outcome)
     assert table.count('scope="row"') == len(data.candidates)
     for pair in re.findall(r'data-pair="([^"]*)"', table):
