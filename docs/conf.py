@@ -33,7 +33,7 @@ extensions = [
     "repository_links",
 ]
 exclude_patterns = ["_build", "extensions", "numbers.toml", "gallery/**/*.ipynb", "gallery/**/*.py"]
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -50,11 +50,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
-    "matplotlib_animations": True,
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its page would load scripts from another machine
     "show_signature": False,
     "min_reported_time": 1e6,
 }
@@ -73,5 +73,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "search": []}
 suppress_warnings = ["ref.python"]  # a parameter's name that several classes share is not linked

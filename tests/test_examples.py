@@ -27,7 +27,6 @@ def test_example_runs(example, tmp_path, monkeypatch, capfd):
     matplotlib.use("Agg")
     with warnings.catch_warnings():
         warnings.simplefilter("error", FutureWarning)
-        warnings.filterwarnings("ignore", "Animation was deleted")  # it is drawn where it is shown
         runpy.run_path(str(example), run_name="__main__")
         assert plt.get_fignums()
         plt.close("all")

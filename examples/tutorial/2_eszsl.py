@@ -2,8 +2,8 @@
 2. A map from rows to class vectors
 ===================================
 
-The simplest method that works: a bilinear score :math:`x^\\top V a` of a row :math:`x` and a class
-vector :math:`a`. ``ESZSL`` finds :math:`V` in closed form, by a ridge regression on the labelled
+The simplest method that works: a bilinear score ``xᵀVa`` of a row ``x`` and a class
+vector ``a``. ``ESZSL`` finds ``V`` in closed form, by a ridge regression on the labelled
 letters. Its two ridges are chosen by holding out whole letters.
 
 Run it with: ``python examples/tutorial/2_eszsl.py``

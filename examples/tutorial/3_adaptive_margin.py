@@ -16,8 +16,8 @@ from unseen import ASTE
 from unseen.datasets import load_letters_to_digits
 
 # %%
-# The loss of one row with scores :math:`g` and true class 1 is
-# :math:`\lVert g - y\rVert^2 + \max_k g_k - g_1`. The worked example of the paper's Figure 2:
+# The loss of one row with scores ``g`` and true class 1 is
+# ``‖g − y‖² + maxₖ gₖ − g₁``. The worked example of the paper's Figure 2:
 for scores in ([0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.3, 0.6, 0.1]):
     g, y = np.array(scores), np.array([1.0, 0.0, 0.0])
     squared, hinge = float(((g - y) ** 2).sum()), float(g.max() - g[0])

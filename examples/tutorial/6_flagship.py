@@ -12,7 +12,6 @@ Run it with: ``python examples/tutorial/6_flagship.py``
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.animation import FuncAnimation
 from sklearn.manifold import TSNE
 
 from unseen import SelfPacedPrototypes
@@ -40,24 +39,17 @@ print(
 )
 
 # %%
-# The rounds as an animation: each point is a digit of the pool, coloured by its answer.
+# The rounds: each point is a digit of the pool, coloured by its answer.
 sample = np.random.default_rng(0).permutation(len(digits))[:450]
 points = TSNE(random_state=0, init="pca", perplexity=25, max_iter=500, method="exact").fit_transform(
     digits[sample]
 )
-colours = plt.get_cmap("tab10")
-figure, axis = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
-dots = axis.scatter(*points.T, s=10, c=[colours(code) for code in frames[0][sample]])
-axis.set(xticks=[], yticks=[])
-
-
-def show(number):
-    """Colour the points by the answers of one round."""
-    dots.set_color([colours(code) for code in frames[number][sample]])
-    right = np.mean(classes[frames[number][sample]] == truth[sample])
-    axis.set_title(f"round {number}: {right:.0%} right")
-    return (dots,)
-
-
-animation = FuncAnimation(figure, show, frames=len(frames), interval=700)
+shown = [0, 1, 3, len(frames) - 1]
+figure, axes = plt.subplots(1, len(shown), figsize=(13, 3.6), layout="constrained")
+for axis, number in zip(axes, shown, strict=True):
+    answers = frames[number][sample]
+    axis.scatter(*points.T, s=6, c=[plt.get_cmap("tab10")(code) for code in answers])
+    right = np.mean(classes[answers] == truth[sample])
+    name = "start" if number == 0 else f"round {number}"
+    axis.set(title=f"{name}: {right:.0%} right", xticks=[], yticks=[])
 plt.show()
