@@ -8,6 +8,7 @@ from pathlib import Path
 from unseen.exceptions import DataError
 from unseen.files import atomic_file
 from unseen.labelling.fitting import Fitted
+from unseen.labelling.labels import COLUMNS
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.table_cells import read_cells
 from unseen.spreadsheet_cells import neutral_cell, original_cell
@@ -32,16 +33,17 @@ def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
     data, order = fitted.task.data, (-fitted.probabilities).argsort(axis=1, kind="stable")
     chosen = rows_to_review(fitted.probabilities, n + len(fitted.task.corrections))
     rows = [int(row) for row in chosen if int(row) not in fitted.task.corrections][:n]
-    texts = data.texts
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        what = ["image"] if texts is None else ["row", "text"]
-        writer.writerow([*what, "label", "proposed", "confidence", "runner_up"])
+        named = [_item_column(data), *["text"] * (data.texts is not None)]
+        writer.writerow([*named, "label", "proposed", "confidence", "runner_up"])
         for row in rows:
             first, *others = (fitted.classes[k] for k in order[row])
-            named = [data.items[row], *([texts[row] if texts else ""] if texts is not None else [])]
+            item = [data.items[row]]
+            if data.texts is not None:
+                item.append(data.texts[row] if data.texts else "")  # only vectors may be at hand
             confidence = f"{fitted.probabilities[row].max():.4f}"
-            cells = [*named, "", first, confidence, others[0] if others else ""]
+            cells = [*item, "", first, confidence, others[0] if others else ""]
             writer.writerow([neutral_cell(str(cell)) for cell in cells])
     return len(rows)
 
@@ -66,7 +68,7 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
         return {}
     path = Path(path)
     cells = read_cells(path)
-    item_column = "image" if data.texts is None else "row"
+    item_column = _item_column(data)
     missing = [name for name in (item_column, "label") if name not in cells.columns]
     if missing:
         raise DataError(
@@ -95,3 +97,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
             )
         known[rows[item]] = label
     return known
+
+
+def _item_column(data: PoolData) -> str:
+    """Return the column that names an item in the labels that are written."""
+    return COLUMNS["photographs" if data.texts is None else "texts"][0]
