@@ -19,8 +19,8 @@ from sklearn.base import clone
 from unseen.rows.labelled import Rows, content_keys
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
+from unseen.solvers.principal_directions import SKETCH_COLUMNS, first_directions
 from unseen.statistics.evaluation import fit_calibration, fit_temperature, sorted_masses
-from unseen.statistics.review import SKETCH_COLUMNS, first_directions
 from unseen.statistics.review_queue import rows_to_review
 from unseen.typing import Array, Codes, Mask
 

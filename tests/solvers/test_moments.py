@@ -64,7 +64,7 @@ def test_a_metric_is_inverted_far_from_the_origin(
     X = (noise + 100).astype(np.float32)
     exact = metric_of(noise, codes).dense
     R = random.normal(size=(60, 4))
-    found = moments.metric_solver(metric_of(X, codes), 4)(R)
+    found = metric_of(X, codes).solver(4)(R)
     want = np.linalg.solve(exact, R)
     assert np.linalg.norm(found - want) <= 2e-2 * np.linalg.norm(want)
 

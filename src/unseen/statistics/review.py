@@ -16,7 +16,7 @@ from scipy.special import expit
 from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
-from unseen.solvers.cholesky import lower_factor, lower_inverse
+from unseen.solvers.principal_directions import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
 from unseen.statistics.evaluation import (
     evenness,
@@ -25,7 +25,7 @@ from unseen.statistics.evaluation import (
     sorted_masses,
 )
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import SCALED_ROWS, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
 
 FEWEST_TO_REHEARSE = 6
@@ -58,11 +58,9 @@ LOSS_TO_REPORT = -0.01
 CALIBRATION_ROWS = 600
 """Rows of a rehearsal on which probabilities are calibrated, at most."""
 
-SKETCH_COLUMNS = 256
-"""Features of the sketch: the first principal directions of the labelled rows."""
-
-SKETCH_ROWS = 3000
-"""Rows of the pool that the review looks at; rehearsals have as many."""
+SKETCH_ROWS, SKETCH_NUMBERS = 3000, 4_000_000
+"""Rows of the pool that the review looks at, and numbers in them, at most; rehearsals have as many. Up
+to 1,333 columns the first limit holds, beyond them the second: a review then costs the same."""
 
 LEAST_ROWS = 20
 """Labelled rows of a class that it looks at, if there are so many."""
@@ -161,9 +159,9 @@ def review_pool(
     K, L = len(seen), len(vectors)
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
-    scaling = usual_scaling(rows.X)
-    few = sampled(pool, SKETCH_ROWS)
+    few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
+    scaling = usual_scaling(some.X)
     basis = None
     if min(some.X.shape) > SKETCH_COLUMNS:
         basis = first_directions(scaled_rows(some.thinned(LEAST_ROWS).X, scaling))
@@ -180,25 +178,9 @@ def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
     if basis is None:
         return np.asarray(scaled_rows(X, scaling))
     out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
-    for part in blocks(len(X)):
+    for part in blocks(len(X), SCALED_ROWS):
         out[part] = scaled_rows(X[part], scaling) @ basis
     return out
-
-
-def first_directions(X: Array) -> Array:
-    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
-
-    One step of subspace iteration from random directions; the review needs no singular values.
-    """
-    rng = np.random.default_rng(0)
-    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
-    basis: Array = (X.T @ (X @ start)).astype(float)
-    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
-        for _ in range(2):
-            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
-    except np.linalg.LinAlgError:
-        basis = np.linalg.qr(basis)[0]
-    return basis.astype(X.dtype)
 
 
 def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
