@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import os
 import signal
 
@@ -20,7 +19,7 @@ from unseen.serving.studio.folder_browser import entries
 from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
 from unseen.serving.studio.roots import Roots
-from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source, write_known
+from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source
 from unseen.serving.studio.studio_downloads import write_labels
 
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
@@ -201,13 +200,6 @@ def test_reading_can_be_stopped(library, tmp_path, monkeypatch):
     asyncio.run(opened.run())
     assert "Stopped" in opened.problem
     assert opened.outcomes == {}
-
-
-def test_labels_are_written_as_the_command_line_names_its_columns(tmp_path):
-    path = write_known({"a/1.png": "fox", "=2.png": ""}, tmp_path / "known.csv", PHOTOGRAPHS)
-    with path.open(newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows == [["image", "label"], ["a/1.png", "fox"], ["'=2.png", ""]]
 
 
 def test_the_class_table_is_shown_added_to_and_checked(library, tmp_path):
