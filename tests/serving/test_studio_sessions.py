@@ -124,7 +124,11 @@ def test_a_kill_at_any_moment_loses_no_confirmed_label(tmp_path, confirmed):
     assert set(kept) >= {f"{number}.png" for number in range(told)}
 
 
-def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(live, tmp_path):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(
+    live, tmp_path, method
+):
+    live.session.methods = [method]
     data = live.data
     for row in range(10):
         live.give(row, data.candidates[row % len(data.candidates)])
@@ -136,12 +140,14 @@ def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_correc
     from unseen.features import backbone
 
     again = labelling.extract(prepared, backbone("colours"), None)
-    expected = fit(Task(again, corrections=live.corrections)).labels()
+    expected = fit(Task(again, method, corrections=live.corrections)).labels()
     expected.write(tmp_path / "expected.csv")
     assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
-def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library, method):
+    live.session.methods = [method]
     live.give(0, "white")
     asyncio.run(live.run())
     live.give(1, "purple")
@@ -151,7 +157,7 @@ def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, l
     np.testing.assert_array_equal(
         again.results[0].result.probabilities, live.results[0].result.probabilities
     )
-    assert (library.sessions.place(live.session.identity) / f"labels-{DEFAULT}.csv").is_file()
+    assert (library.sessions.place(live.session.identity) / f"labels-{method}.csv").is_file()
 
 
 def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
