@@ -16,7 +16,7 @@ def test_every_part_on_letters(
     import answers
 
     methods = ["SelfPacedPrototypes", "ESZSL"]
-    answers.main(["--sets", "letters", "--rows", "20", "--methods", *methods])
+    answers.main(["--sets", "letters", "--rows", "12", "--methods", *methods])
     printed = capsys.readouterr().out
     tables = {table.split()[1]: table for table in printed.split("\n\n")}
     assert list(tables) == ["calibration:", "strangers:", "generalised:", "review:"]
