@@ -19,7 +19,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import between_factor, gram, in_chunks
 from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import Sums
-from unseen.solvers.principal_directions import SKETCH_COLUMNS, first_directions
+from unseen.solvers.row_space import first_directions
 from unseen.typing import Array
 
 SKETCHED_FROM = 2048
@@ -71,7 +71,7 @@ def sketched_metric(rows: Rows, sums: Sums, shrinkage: float | None) -> Sketched
         return None
     sample: Rows = rows.thinned(SAMPLE_ROWS)
     means = (sums.labels / np.maximum(sums.counts, 1e-300)).T.astype(sample.X.dtype)
-    directions = first_directions(sample.X - means[sample.codes], SKETCH_COLUMNS)
+    directions = first_directions(sample.X - means[sample.codes])
     between = directions.T @ factor
     scatter = gram(rows.X @ directions, rows.weights) - between @ between.T
     variances, axes = np.linalg.eigh((scatter + scatter.T) / 2)

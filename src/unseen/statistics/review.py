@@ -16,14 +16,10 @@ from scipy.special import expit
 from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
-from unseen.solvers.principal_directions import SKETCH_COLUMNS, first_directions
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import (
-    evenness,
-    fit_calibration,
-    per_class_accuracy,
-    sorted_masses,
-)
+from unseen.statistics.evaluation import evenness, per_class_accuracy
+from unseen.statistics.held_out import fit_calibration, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import SCALED_ROWS, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
