@@ -14,7 +14,6 @@ from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, mapped, spread
 from unseen.solvers.moments import Sums
-from unseen.solvers.sketched_metric import may_sketch, sketched_metric
 from unseen.solvers.structural import StructuralSolution
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_descent import StructuralDescent
@@ -47,8 +46,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
       real data.
     - The start is :class:`~unseen.ASTE` as it is. In the rounds the regulariser measures V by the
       within-class covariance of the seen rows, shrunk to its mean variance (``shrinkage=None`` gives
-      the paper's plain norm), and "auto" means a fixed, moderate C. Fast training knows the covariance
-      of rows of 2,048 columns or more in its first 256 directions alone.
+      the paper's plain norm), and "auto" means a fixed, moderate C. Fast training on wide rows
+      knows that covariance in a small subspace about the class means.
     - Selection leans to equal class shares where a review by rehearsals on seen classes finds the
       pool even, else to the shares that the pool shows.
     - ``solver="sgd"`` is the paper's descent: every round goes on from the V of the round before with
@@ -208,10 +207,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             return problem
         if C is None and split.described:
             self.C_ = 2 * ROUND_C * choice.sums.scale
-        if full is not None and may_sketch(split.rows):
-            problem.measure(self.C_, sketched_metric(split.rows, full, shrinkage))
-        else:
-            problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
+        problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
         return problem
 
     def _start_descent(
