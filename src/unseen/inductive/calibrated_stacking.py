@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
+from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import labelled_rows, whole_fit
+from unseen.inputs import labelled_rows
 from unseen.rows.labelled import Rows, content_keys
 from unseen.rows.passes import spread
 from unseen.semantics import place_among

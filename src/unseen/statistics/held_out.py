@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unseen.rows.labelled import Rows, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Mask
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
 """Rehearsals of a method that learns from a pool, and the share of the seen classes held out, at most.
@@ -41,6 +41,15 @@ MOST_MASSES = 1001
 
 MIXTURE_STEPS = 30
 """Steps of expectation and maximisation for the weight of a mixture."""
+
+
+def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | None = None) -> Array:
+    """Return the share of each class's rows that hit; NaN for a class with no rows."""
+    counts = np.bincount(true, weights=weights, minlength=classes).astype(float)
+    right = np.bincount(true, weights=hits if weights is None else hits * weights, minlength=classes)
+    accuracy: Array = np.full(classes, np.nan)
+    np.divide(right, counts, out=accuracy, where=counts > 0)
+    return accuracy
 
 
 def first_best(accuracy: Array) -> int:
