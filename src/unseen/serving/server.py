@@ -83,15 +83,17 @@ def run(app: ASGIApp, opened: socket.socket, seconds: float = 10.0, connections:
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    # uvicorn hands a signal on when it has ended; by then there is nothing left to interrupt.
+    server = _Server(config, limits)
+    # uvicorn listens to signals while it runs. One that comes before must not be lost; those that it
+    # hands on when it has ended find nothing left to interrupt.
     kinds = (signal.SIGINT, signal.SIGTERM)
-    before = {kind: signal.signal(kind, lambda *_: None) for kind in kinds}
+    before = {kind: signal.signal(kind, server.handle_exit) for kind in kinds}
     # A full collection walks over all that the libraries hold, for 150 ms, and large bodies cause one
     # every second. What is there before the first request stays, so it need not be walked over.
     gc.collect()
     gc.freeze()
     try:
-        _Server(config, limits).run(sockets=[opened])
+        server.run(sockets=[opened])
     finally:
         gc.unfreeze()
         for kind, handler in before.items():
