@@ -74,7 +74,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         candidate then keeps its own mean or its predicted prototype.
     class_prior : {"auto", "uniform", "estimated"}, None or mapping class -> share
         π. "estimated" learns the shares; "auto" does too, and leans to equal ones as far as the review
-        finds the pool even, and where seen and unseen classes are candidates together. None: classes are taken to be alike, and nothing is imposed.
+        finds the pool even, and where seen and unseen classes are candidates together. None: classes
+        are taken to be alike, and nothing is imposed.
     rounds : int
         Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
         which its own scatter counts.
