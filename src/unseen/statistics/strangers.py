@@ -208,7 +208,7 @@ def fit_strangers(
 
 def _kept_for_means(sample: Rows) -> Mask:
     """Mark the rows that class means are taken of: all but one in ``HELD_OUT_ROWS`` of each class."""
-    return places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS != HELD_OUT_ROWS - 1
+    return np.asarray(places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
 
 
 def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, size: int) -> SignScale:
