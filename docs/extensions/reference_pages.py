@@ -201,9 +201,9 @@ def errors_page() -> str:
     lines = [
         "# Errors and warnings",
         "",
-        "A message says what was wrong, where, what was found there, and what to do. Parameters of a wrong"
-        " type or value raise scikit-learn's `InvalidParameterError`, which is a `ValueError` and a"
-        " `TypeError`; a model that was not fitted raises `NotFittedError`.",
+        "A message says what was wrong, where, what was found there, and what to do. Parameters of a"
+        " wrong type or value raise scikit-learn's `InvalidParameterError`, which is a `ValueError`"
+        " and a `TypeError`; a model that was not fitted raises `NotFittedError`.",
         "",
     ]
     for name in public_names("unseen.exceptions"):

@@ -1,9 +1,10 @@
 """The pages of results, from the measured tables: each number leads to the command that repeats it.
 
-``docs/numbers.toml`` lists the tables with their topic and command, and ``make docs-numbers ASK=--slow``
-measures them. A table whose methods answer otherwise than when it was measured is a warning, and so
-stops ``make docs``. The tables of the paper come from ``docs/results/paper.json``, which
-``benchmarks/paper_tables.py`` takes from the store of ``unseen bench``.
+``docs/numbers.toml`` lists the tables with their topic and command, and
+``make docs-numbers ASK=--slow`` measures them. A table whose methods answer otherwise than when it
+was measured is a warning, and so stops ``make docs``. The tables of the paper come from
+``docs/results/paper.json``, which ``benchmarks/paper_tables.py`` takes from the store of
+``unseen bench``.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ TOPICS = {
     "accuracy": Topic(
         "Accuracy",
         "Per-class top-1 accuracy in % on classes without one labelled row. Every method has its"
-        " default parameters. Methods marked * learn from the unlabelled rows as well: before the arrow is"
-        " their answer without those rows, after it their answer with them.",
+        " default parameters. Methods marked * learn from the unlabelled rows as well: before the arrow"
+        " is their answer without those rows, after it their answer with them.",
     ),
     "generalisation": Topic(
         "Generalisation",
