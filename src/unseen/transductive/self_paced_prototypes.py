@@ -16,6 +16,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, kept, mapped, spread, summed
 from unseen.statistics.adaptation import (
     EVEN_TIE,
+    MIXED_SMOOTHING,
     ROUNDS,
     TRUSTED,
     Assignment,
@@ -73,7 +74,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         candidate then keeps its own mean or its predicted prototype.
     class_prior : {"auto", "uniform", "estimated"}, None or mapping class -> share
         π. "estimated" learns the shares; "auto" does too, and leans to equal ones as far as the review
-        finds the pool even. None: classes are taken to be alike, and nothing is imposed.
+        finds the pool even, and where seen and unseen classes are candidates together. None: classes
+        are taken to be alike, and nothing is imposed.
     rounds : int
         Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
         which its own scatter counts.
@@ -236,8 +238,14 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
     def _reviewed(self, plan: Plan, split: Split) -> Plan:
-        """Review the pool, if its class shares are free and all candidates are unseen."""
+        """Review the pool, if its class shares are free and all candidates are unseen.
+
+        Beside seen candidates, nearly equal shares are learned.
+        """
         auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
+        seen = split.own >= 0
+        if auto and seen.any() and not seen.all():
+            return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:
             review = review_pool(split.rows, split.pool, split.seen, split.vectors, self.rehearsals)
             self.review_ = review
