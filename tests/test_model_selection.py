@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from unseen import ASTE, ESZSL, TASTE, ClassTable, FastTraining, SelfPaced
+from unseen.datasets import load_letters_to_digits
 from unseen.model_selection import ClassWiseKFold, ClassWiseSearch, among_held_out
 
 SEEN = [f"seen{i:02}" for i in range(12)]
@@ -201,3 +202,17 @@ def test_folds_see_neither_held_out_labels_nor_unseen_classes(world):
         assert set(held_out) == set(candidates) == set(SEEN) - set(trained)
     assert last[0] == len(X)
     assert set(last[2]) == set(SEEN + UNSEEN)
+
+
+def test_fits_in_folds_are_not_rehearsed_where_nobody_asks_for_probabilities(monkeypatch):
+    """Rehearsals calibrate probabilities; accuracy needs none, and the best model is rehearsed."""
+    data = load_letters_to_digits()
+    X, y = data.X[data.train], data.y[data.train]
+    rehearsed = []
+
+    def counted(self, rehearsal):
+        rehearsed.append(type(self).__name__)
+
+    monkeypatch.setattr(ESZSL, "_answer", counted)
+    ClassWiseSearch(ESZSL(data.semantics, lam=1.0), {"gamma": [0.1, 10.0]}, cv=3).fit(X, y)
+    assert len(rehearsed) == 5  # those of the best model alone

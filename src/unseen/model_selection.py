@@ -240,6 +240,9 @@ def _trial(model: Any, X: Any, labels: Array, test: Rows, scoring: object) -> fl
     hidden = labels.astype(object)
     hidden[test] = None
     model = clone(model)
+    if scoring is None:  # accuracy needs no calibrated probabilities
+        last = model.steps[-1][1] if hasattr(model, "steps") else model
+        last._is_rehearsal = True
     model.fit(X, hidden)
     return float(check_scoring(model, scoring)(model, _safe_indexing(X, test), labels[test]))
 
