@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
 from sklearn.linear_model import Ridge
 
 from toys import make_toy
@@ -31,7 +31,7 @@ from unseen.exceptions import DivergenceError
 from unseen.inductive.cmt import _objective
 from unseen.rows.labelled import Rows
 from unseen.solvers.scheduled_descent import two_domain_cost
-from unseen.statistics.multigraph import multigraph, view_weights
+from unseen.statistics.multigraph import multigraph_walk
 from unseen.transductive._clusters import chamfer_plan, matching_plan
 
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -251,25 +251,42 @@ def test_clusters_by_matching_and_by_chamfer_distance():
     assert (mass[:, None] * plan * distance).sum() == pytest.approx(both)
 
 
-def test_multigraph_is_that_of_a_naive_loop():
+def naive_nearest(S, rows, k, times):
+    """Each row keeps its second to (k + 1)-th largest entry, a prototype more; then symmetric."""
+    kept = np.zeros_like(S)
+    for node in range(len(S)):
+        near = np.argsort(-S[node])[1 : 1 + (k if node < rows else times * k)]
+        kept[node, near] = S[node, near]
+    return (kept + kept.T) / 2
+
+
+def test_the_multigraph_is_that_of_naive_loops():
     random = np.random.default_rng(3)
     views, rows, k = [random.normal(size=(12, 4)) for _ in range(2)], 10, 3
-    naive = np.zeros((12, 12))
-    for view in views:
-        unit = view / np.linalg.norm(view, axis=1, keepdims=True)
-        squares = ((unit[:, None] - unit) ** 2).sum(axis=2)
-        naive += np.exp(-squares / np.median(squares)) / 2  # two views count alike
-    np.fill_diagonal(naive, 0)
-    kept = np.zeros_like(naive)
-    for node in range(12):
-        near = np.argsort(-naive[node])[: k if node < rows else 2 * k]
-        kept[node, near] = naive[node, near]
-    W = multigraph(views, rows, k, 2)
-    assert sparse.issparse(W)
-    np.testing.assert_allclose(W.toarray(), (kept + kept.T) / 2, atol=1e-5)
-    assert all(np.allclose(w, 0.5) for w in view_weights(views, k))
-    three = view_weights([*views, random.normal(size=(12, 4))], k)
-    np.testing.assert_allclose(sum(three), 1.0)
+    unit = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in views]
+
+    def similar(a, b):
+        squares = ((a[:, None] - b) ** 2).sum(axis=2)
+        return np.exp(-squares / np.median(squares))
+
+    W = 0.25 * sum(naive_nearest(similar(u, u), rows, k, 2) for u in unit)
+    edges = []
+    for a, b in ((0, 1), (1, 0)):
+        S = similar(unit[a], unit[b])
+        S = (S - S.mean(axis=1, keepdims=True)) / S.std(axis=1, keepdims=True, ddof=1)
+        S = (S - S.mean(axis=0)) / S.std(axis=0, ddof=1)
+        edges += list(naive_nearest(S, rows, k, 2))
+    weights = [max(e.sum(), 0) / (e > 0).sum() for e in edges]
+    degree = [
+        sum(w * max(e[n], 0) ** 2 for w, e in zip(weights, edges, strict=True)) for n in range(12)
+    ]
+    for i in range(12):
+        for j in range(12):
+            shared = sum(w * max(e[i], 0) * max(e[j], 0) for w, e in zip(weights, edges, strict=True))
+            W[i, j] += 0.75 * shared / np.sqrt(degree[i] * degree[j])
+    root = 1 / np.sqrt(W.sum(axis=1))
+    walk = multigraph_walk(views, rows, k, 2)(np.eye(12))
+    np.testing.assert_allclose(walk, root[:, None] * W * root, atol=1e-5)
 
 
 @pytest.mark.parametrize(
