@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import linalg, optimize
+from scipy.special import expit
 from sklearn.linear_model import Ridge
 
 from toys import make_toy
@@ -16,6 +17,7 @@ from unseen import (
     CMT,
     DAP,
     ESZSL,
+    RKT,
     SAE,
     SJE,
     SMS,
@@ -62,6 +64,57 @@ def test_eszsl_is_the_closed_form_of_its_authors(gamma, lam, labels):
     np.testing.assert_allclose(model.compatibility_, V, rtol=1e-9, atol=1e-9 * np.abs(V).max())
 
 
+# Seven rows of three classes; the class of each, and the classes' vectors.
+SMALL_X = np.array([[2, 0, 1], [3, 1, 0], [0, 2, 1], [1, 3, 0], [0, 1, 3], [1, 0, 4], [2, 1, 3]], float)
+SMALL_Y = np.array(["a", "a", "b", "b", "c", "c", "c"])
+SMALL_TABLE = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 2.0]}
+
+
+FROZEN_ESZSL = {
+    (1.0, 1.0): (
+        *(0.1858745992162451, -0.20711613822586392, -0.26604916280726754),
+        *(0.06042037762736017, -0.04909155682223014, 0.0965799786248664),
+    ),
+    (100.0, 0.1): (
+        *(0.025547151910205148, -0.03192999985815893, -0.050237831812822084),
+        *(0.01030220853773152, -0.023626161414150772, 0.020401925390411073),
+    ),
+    (1e-3, 10.0): (
+        *(0.025455169785241538, -0.06620935301661789, -0.06094412694076273),
+        *(-0.0026920685569975524, -0.0015706615242121118, 0.03466200845736443),
+    ),
+    (10.0, 1e-3): (
+        *(0.20393985570912412, -0.18684280843796147, -0.28024752691853627),
+        *(0.08014195043629532, -0.08408748395934132, 0.0927290363008296),
+    ),
+}
+FROZEN_SAE = {
+    0.2: (
+        *(1.0478218562573485, -1.4721862766424698, 0.937556098820802),
+        *(-0.6813094281705622, 0.10180769907709926, 1.316154819223183),
+    ),
+    5.0: (
+        *(0.31510561774501356, -0.436695989003038, 0.1852242793437356),
+        *(-0.26782124583738665, 0.3052469559752909, 0.7467249524634848),
+    ),
+}
+
+
+@pytest.mark.parametrize(("gamma", "lam"), FROZEN_ESZSL)
+def test_eszsl_has_the_frozen_numbers_of_its_authors_formula(gamma, lam):
+    """(XᵀX + γI)⁻¹ XᵀYA (AᵀA + λI)⁻¹ of bernard24's program, computed once in exact fractions."""
+    model = ESZSL.as_published(SMALL_TABLE, "seen", gamma=gamma, lam=lam).fit(SMALL_X, SMALL_Y)
+    found = model.compatibility_.ravel()
+    np.testing.assert_allclose(found, FROZEN_ESZSL[gamma, lam], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("lam", FROZEN_SAE)
+def test_sae_centred_has_the_frozen_numbers_of_its_equation(lam):
+    """SSᵀW + W(λXXᵀ) = (1 + λ)SXᵀ on centred rows and vectors, solved once in exact fractions."""
+    model = SAE(SMALL_TABLE, "seen", lam=lam).fit(SMALL_X, SMALL_Y)
+    np.testing.assert_allclose(model.encoder_.ravel(), FROZEN_SAE[lam], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("lam", [0.2, 5.0, 500.0])
 def test_sae_centred_solves_the_sylvester_equation(lam):
     X, y = SEEN_X.astype(float), SEEN_Y
@@ -102,6 +155,40 @@ def test_dap_takes_the_binary_matrix_of_awa():
     assert flipped <= 20, "the overall mean gives AwA's matrix but for values at the threshold"
     own = DAP(semantics, ridge=1.0).fit(X, y)
     assert ((table > own.threshold_) != (binary > 0)).sum() > 400
+
+
+def test_dap_divides_by_priors_as_its_authors_program():
+    """DAP_eval.py: Πₘ p(aₘ|x) / Πₘ p(aₘ), with the attributes of each candidate."""
+    X, y = SEEN_X.astype(float), SEEN_Y
+    model = DAP.as_published(toy.semantics, ridge=1.0).fit(X, y)
+    table = model._table()
+    unseen = table.positions(np.unique(UNSEEN_Y))
+    binary = table.vectors > model.threshold_
+    P = expit((UNSEEN_X @ model.coef_ + model.intercept_) * model.slope_ + model.offset_)
+    prior = binary[table.positions(model.seen_classes_)].mean(axis=0)
+    prior = np.where((prior == 0) | (prior == 1), 0.5, prior)
+    naive = np.empty((len(P), len(unseen)))
+    for j, place in enumerate(unseen):
+        M = binary[place]
+        naive[:, j] = np.prod(np.where(M, P, 1 - P), axis=1) / np.prod(np.where(M, prior, 1 - prior))
+    answers = np.unique(UNSEEN_Y)[naive.argmax(axis=1)]
+    assert (answers == model.predict(UNSEEN_X)).mean() > 0.99
+
+
+def test_rkt_relates_vectors_as_they_are():
+    """generateKRTdata: a lasso of unseen over seen vectors, carried over to class means."""
+    X, y = toy.transductive()
+    model = RKT.as_published(toy.semantics).fit(X, y)
+    seen = seen_table(model)
+    means = np.stack([SEEN_X[np.equal(SEEN_Y, c)].mean(axis=0) for c in model.seen_classes_])
+    table = model._table()
+    unseen = table.vectors[table.positions(np.unique(UNSEEN_Y))]
+    penalty = model.penalty * np.abs(unseen @ seen.T).max(axis=1).mean()
+    for code, vector in zip(model.relations_, unseen, strict=True):
+        slope = seen @ (vector - code @ seen)  # stationary: within the penalty, at it where not zero
+        assert np.abs(slope).max() <= penalty * 1.05
+    own = model._space.of_means(model.relations_ @ means)
+    np.testing.assert_allclose(model.points_, own, atol=1e-3)
 
 
 def test_degenerate_priors_are_one_half():

@@ -55,7 +55,8 @@ class RKT(PointClassifier):
     shrinkage : float in [0, 1], "auto" or None
         Of the covariance that whitens; None: no whitening.
     center : bool
-        Whether class vectors are taken from the mean of the seen ones before they are related.
+        Whether vectors and means of classes are taken from the mean of the seen ones before they are
+        related.
 
     Attributes
     ----------
@@ -138,7 +139,11 @@ class RKT(PointClassifier):
             A, B = vectors[free] - center, seen - center
             largest = float(np.abs(A @ B.T).max(axis=1).mean())
             self.relations_[free] = sparse_codes(A, B, self.penalty * largest)
-        return np.asarray(self.relations_ @ self._seen_points.astype(float))
+        points = self.relations_ @ self._seen_points.astype(float)
+        if not self.center:  # features are mixed as they are, whose zero is not that of the space
+            zero = self._space.of_means(np.zeros((1, len(self._space.center))))
+            points = points + (1 - self.relations_.sum(axis=1, keepdims=True)) * zero
+        return np.asarray(points)
 
     def _move(self, problem: PoolProblem) -> Array:
         points, L = problem.start, len(problem.start)
