@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import os
 import signal
 
@@ -20,7 +19,7 @@ from unseen.serving.studio.folder_browser import entries
 from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
 from unseen.serving.studio.roots import Roots
-from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source, write_known
+from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source
 from unseen.serving.studio.studio_downloads import write_labels
 
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
@@ -125,7 +124,11 @@ def test_a_kill_at_any_moment_loses_no_confirmed_label(tmp_path, confirmed):
     assert set(kept) >= {f"{number}.png" for number in range(told)}
 
 
-def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(live, tmp_path):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(
+    live, tmp_path, method
+):
+    live.session.methods = [method]
     data = live.data
     for row in range(10):
         live.give(row, data.candidates[row % len(data.candidates)])
@@ -137,12 +140,14 @@ def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_correc
     from unseen.features import backbone
 
     again = labelling.extract(prepared, backbone("colours"), None)
-    expected = fit(Task(again, corrections=live.corrections)).labels()
+    expected = fit(Task(again, method, corrections=live.corrections)).labels()
     expected.write(tmp_path / "expected.csv")
     assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
-def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library, method):
+    live.session.methods = [method]
     live.give(0, "white")
     asyncio.run(live.run())
     live.give(1, "purple")
@@ -152,7 +157,7 @@ def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, l
     np.testing.assert_array_equal(
         again.results[0].result.probabilities, live.results[0].result.probabilities
     )
-    assert (library.sessions.place(live.session.identity) / f"labels-{DEFAULT}.csv").is_file()
+    assert (library.sessions.place(live.session.identity) / f"labels-{method}.csv").is_file()
 
 
 def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
@@ -201,13 +206,6 @@ def test_reading_can_be_stopped(library, tmp_path, monkeypatch):
     asyncio.run(opened.run())
     assert "Stopped" in opened.problem
     assert opened.outcomes == {}
-
-
-def test_labels_are_written_as_the_command_line_names_its_columns(tmp_path):
-    path = write_known({"a/1.png": "fox", "=2.png": ""}, tmp_path / "known.csv", PHOTOGRAPHS)
-    with path.open(newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows == [["image", "label"], ["a/1.png", "fox"], ["'=2.png", ""]]
 
 
 def test_the_class_table_is_shown_added_to_and_checked(library, tmp_path):

@@ -29,7 +29,7 @@ from unseen.labelling.photo_models import (
 )
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
-from unseen.labelling.reviewing import read_known, write_review
+from unseen.labelling.reviewing import read_known, write_known, write_review
 from unseen.labelling.text_files import is_text_file, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
@@ -79,6 +79,7 @@ __all__ = [
     "read_texts",
     "recipe_of",
     "save_model",
+    "write_known",
     "write_report",
     "write_review",
     "write_text_report",

@@ -44,8 +44,6 @@ class Task:
     """For what a method draws at random."""
     corrections: Mapping[int, str] = field(default_factory=dict)
     """Row of the pool → the class that a person gave it."""
-    earlier_labels: Array | None = None
-    """The labels of the pool that a person corrected. An inductive method learns from them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,8 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
 
     No label of the pool is looked at but those that a person gave. A transductive method gets the
     rows of the pool without labels; if it can learn from known rows, corrected ones are certain of
-    their class. An inductive method does not get the pool, unless labels of it were corrected.
+    their class. An inductive method does not get the pool, unless labels of it were corrected: then it
+    learns once more, from the labelled rows and from the pool with its own answers, corrected.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
     if data.scale is not None and "scale" in model.get_params():
         model.set_params(scale=data.scale)
-    X, y = _training_rows(task, method.transductive)
+    X, y = _training_rows(data, method.transductive)
     options: JsonObject = {}
     if method.transductive:
         known = dict(task.corrections) if model.takes_known and task.corrections else None
@@ -133,6 +132,8 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AdaptationWarning)
         model.fit(X, y, **options)
+        if task.corrections and not method.transductive:
+            model.fit(np.concatenate([X, data.pool]), np.concatenate([y, _answers(model, task)]))
         probabilities = _pool_probabilities(model, data) if len(data.pool) else None
     seconds = time.perf_counter() - start
     classes = [str(c) for c in model.classes_.tolist()]
@@ -152,19 +153,21 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     )
 
 
-def _training_rows(task: Task, transductive: bool) -> tuple[Array, Array]:
+def _training_rows(data: PoolData, transductive: bool) -> tuple[Array, Array]:
     """Return the rows and labels that the method learns from."""
-    data = task.data
-    if transductive:
-        labels = np.full(len(data.X) + len(data.pool), None, dtype=object)
-        labels[: len(data.X)] = data.y
-        return np.concatenate([data.X, data.pool]), labels
-    if not task.corrections or task.earlier_labels is None:
+    if not transductive:
         return data.X, data.y
-    pool_labels = np.array(task.earlier_labels, dtype=object)
+    labels = np.full(len(data.X) + len(data.pool), None, dtype=object)
+    labels[: len(data.X)] = data.y
+    return np.concatenate([data.X, data.pool]), labels
+
+
+def _answers(model: Classifier, task: Task) -> Array:
+    """Return the answers of a model for the pool, with the labels that a person gave."""
+    answers = np.asarray(model.predict(task.data.pool)).astype(object)
     for row, label in task.corrections.items():
-        pool_labels[row] = label
-    return np.concatenate([data.X, data.pool]), np.concatenate([data.y, pool_labels])
+        answers[row] = label
+    return answers
 
 
 def _pool_probabilities(model: Any, data: PoolData) -> Array:

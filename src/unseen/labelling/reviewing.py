@@ -1,8 +1,9 @@
-"""Items for a person to look at, as a file; and the labels that a person gave, read back."""
+"""Items for a person to look at, and the labels that a person gave, as files."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
 
 from unseen.exceptions import DataError
@@ -48,6 +49,24 @@ def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
     return len(rows)
 
 
+def write_known(path: str | Path, labels: Mapping[str, str], data: PoolData) -> None:
+    """Write labels that a person gave, in the form that :func:`read_known` reads.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with the columns image (or row, of texts) and label.
+    labels : mapping of str to str
+        Item, as ``data.items`` names it → class.
+    data : PoolData
+    """
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([_item_column(data), "label"])
+        for item, label in labels.items():
+            writer.writerow([neutral_cell(item), neutral_cell(label)])
+
+
 def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
     """Read the labels that a person gave to some items of the pool.
 
@@ -55,8 +74,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
     ----------
     path : path, optional
         A table with a column image (or row, of texts) and a column label; lines with an empty label
-        are passed over. What :func:`write_review` wrote and a person filled in, or labels that the
-        studio exported. None for no labels.
+        are passed over. What :func:`write_review` wrote and a person filled in, or what
+        :func:`write_known` wrote. None for no labels.
     data : PoolData
 
     Returns

@@ -5,7 +5,6 @@ Every change is on the disk before the page shows it, so that neither a reload n
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import secrets
@@ -16,7 +15,6 @@ from pathlib import Path
 
 from unseen.exceptions import DataError
 from unseen.files import atomic_file, reading
-from unseen.spreadsheet_cells import neutral_cell
 
 FORMAT = 1
 EXAMPLE, PHOTOGRAPHS, TEXTS = "example", "photographs", "texts"
@@ -156,13 +154,3 @@ def _session(content: Mapping[str, object]) -> Session:
     if not all(isinstance(text, str) for text in texts) or session.source.kind not in KINDS:
         raise DataError("The session cannot be understood.")
     return session
-
-
-def write_known(labels: Mapping[str, str], path: Path, kind: str) -> Path:
-    """Write labels that a person gave, as ``unseen label`` names its columns: image or row, label."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["row" if kind == TEXTS else "image", "label"])
-        for item, label in labels.items():
-            writer.writerow([neutral_cell(item), neutral_cell(label)])
-    return path
