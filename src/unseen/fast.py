@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import bare
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows, read_labels, read_rows, whole_fit
+from unseen.model_export import bare
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, class_patterns, summed
 from unseen.transductive._pool import TransductiveClassifier

@@ -20,6 +20,7 @@ from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
+from unseen.semantics import ClassTable
 from unseen.typing import Array, Classifier, Codes, RowValues
 
 UNLABELLED = NO_LABEL
@@ -197,6 +198,19 @@ def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
 def has_label(codes: RowValues) -> Any:
     """Mark the rows with a label."""
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
+
+
+def check_training(rows: Rows, classes: Array, table: ClassTable, labelled: bool, owner: str) -> None:
+    """Refuse labels of another type than the classes of ``table``, and numbers that cannot be used.
+
+    ``labelled``: the estimator needs labelled rows, and class vectors that differ.
+    """
+    if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
+        refusals.refuse_label_type(classes, table.classes)
+    if labelled:
+        check_differences(rows.X, rows.codes, table.vectors[table.positions(classes)], owner)
+    check_range(table.vectors, owner, "semantics", table.classes)
+    check_range(rows.X, owner, "X")
 
 
 def check_differences(X: Any, codes: Any, vectors: Array, owner: str) -> None:

@@ -15,12 +15,8 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
-from unseen.statistics.evaluation import (
-    first_best,
-    fit_temperature,
-    mean_temperature,
-    per_class_accuracy,
-)
+from unseen.statistics.evaluation import per_class_accuracy
+from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.typing import Array, Codes
 
 Setting = dict[str, float]
@@ -46,7 +42,7 @@ class Fold(NamedTuple):
 
     def temperature(self, scores: Array) -> float:
         """Return the temperature of scores over the held-out classes."""
-        return fit_temperature(scores, self.rows.codes, len(self.held), self.rows.weights)
+        return fit_temperature(scores, self.rows.codes, self.rows.weights)
 
 
 class Found(NamedTuple):

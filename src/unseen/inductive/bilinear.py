@@ -20,7 +20,7 @@ from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_sums, class_weights, in_chunks, mapped, summed
 from unseen.solvers.moments import Moments, Sums, ridge_path
 from unseen.solvers.row_space import row_space
-from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
+from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array, Codes, RowValues
 
@@ -76,15 +76,13 @@ class BilinearClassifier(ZeroShotClassifier):
     """
 
     rehearses_in_directions = True
+    _shows_bad_values = True
 
     compatibility_: Array
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.compatibility_ @ vectors.T
         return np.asarray(X @ W.astype(X.dtype, copy=False))
-
-    def _shows_bad_values(self) -> bool:
-        return True
 
     def _scorer(self, vectors: Array) -> Scorer:
         return Scorer(self.compatibility_)
@@ -292,9 +290,9 @@ def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[
     """Return the temperature of the scores X·left·right of the rows of each fold."""
     parts = rows.thinned(TEMPERED, labelled.fold_scores, (table.fold, table.place, left, right))
     temperatures = []
-    for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
+    for own in zip(*parts, strict=True):
         scores, codes, weights = zip(*own, strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
         stacked = np.concatenate(scores), np.concatenate(codes)
-        temperatures.append(fit_temperature(*stacked, len(part), weight))
+        temperatures.append(fit_temperature(*stacked, weight))
     return temperatures

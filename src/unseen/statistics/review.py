@@ -16,14 +16,10 @@ from scipy.special import expit
 from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
-from unseen.solvers.cholesky import lower_factor, lower_inverse
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import (
-    evenness,
-    fit_calibration,
-    per_class_accuracy,
-    sorted_masses,
-)
+from unseen.statistics.evaluation import evenness, per_class_accuracy
+from unseen.statistics.held_out import fit_calibration, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
@@ -57,9 +53,6 @@ LOSS_TO_REPORT = -0.01
 
 CALIBRATION_ROWS = 600
 """Rows of a rehearsal on which probabilities are calibrated, at most."""
-
-SKETCH_COLUMNS = 256
-"""Features of the sketch: the first principal directions of the labelled rows."""
 
 SKETCH_ROWS = 3000
 """Rows of the pool that the review looks at; rehearsals have as many."""
@@ -183,22 +176,6 @@ def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
     for part in blocks(len(X)):
         out[part] = scaled_rows(X[part], scaling) @ basis
     return out
-
-
-def first_directions(X: Array) -> Array:
-    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
-
-    One step of subspace iteration from random directions; the review needs no singular values.
-    """
-    rng = np.random.default_rng(0)
-    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
-    basis: Array = (X.T @ (X @ start)).astype(float)
-    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
-        for _ in range(2):
-            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
-    except np.linalg.LinAlgError:
-        basis = np.linalg.qr(basis)[0]
-    return basis.astype(X.dtype)
 
 
 def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:

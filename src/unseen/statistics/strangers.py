@@ -17,8 +17,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, Pool, adapt, measured, start_of
-from unseen.statistics.review import SKETCH_COLUMNS, first_directions
 from unseen.statistics.seen_model import Prior, SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, Codes, Mask

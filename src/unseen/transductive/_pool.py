@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from unseen.base import ZeroShotClassifier, bare
+from unseen.base import ZeroShotClassifier
 from unseen.inputs import UNLABELLED, has_label, labelled_rows, whole_fit
+from unseen.model_export import bare
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
