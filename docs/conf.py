@@ -93,7 +93,6 @@ html_theme_options = {
         "**": ["page-toc"],
         "index": [],
         "gallery/index": [],
-        "results/generated/*": [],
     },
     "header_links_before_dropdown": 7,
     "logo": {"text": "unseen"},
