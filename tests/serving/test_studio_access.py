@@ -248,7 +248,9 @@ def studio(tmp_path_factory):
 def test_the_printed_address_lets_a_browser_in(studio):
     place = studio.url.partition("/?")[0]
     with httpx.Client(timeout=PATIENCE, follow_redirects=True) as client:
-        assert client.get(place).status_code == 401
+        refusal = client.get(place)
+        assert refusal.status_code == 401
+        assert "default-src 'self'" in refusal.headers["content-security-policy"]
         answer = client.get(studio.url)
         assert answer.status_code == 200
         assert answer.url == f"{place}/"

@@ -18,7 +18,7 @@ from unseen.serving.studio import sessions
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.class_table import check_html, save_table, table_text, with_class
 from unseen.serving.studio.folder_browser import entries
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
+from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped, read_source
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source
@@ -124,6 +124,32 @@ def test_a_session_of_another_user_or_without_end_is_not_read(library, monkeypat
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
     with pytest.raises(DataError, match="no such session"):
         library.sessions.load(session.identity)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"kind": "photographs", "seen": "/etc", "pool": "/etc"},
+        {"kind": "photographs", "seen": ".", "pool": ".", "backbone": "onnx:/etc/passwd"},
+        {"kind": "photographs", "seen": ".", "held_out": "/etc/names.txt"},
+        {"kind": "texts", "pool": "/etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "classes": "sessions/../../../etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "seen": "/etc/passwd"},
+    ],
+    ids=str,
+)
+def test_what_a_session_names_is_confined(library, named, tmp_path):
+    """Someone may have changed the file of a session; relative paths lie below the root here."""
+    inside = {
+        key: str(tmp_path / value)
+        for key, value in named.items()
+        if key in ("seen", "pool", "classes") and not value.startswith("/")
+    }
+    session = library.sessions.new(Source(), ["ESZSL"])
+    _rewritten(library, session, source={**named, **inside})
+    source = library.sessions.load(session.identity).source
+    with pytest.raises(DataError, match="lies outside the folders"):
+        read_source(source, library, lambda *_: None)
 
 
 def test_every_step_can_be_taken_back(library):
