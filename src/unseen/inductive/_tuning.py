@@ -15,8 +15,12 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
-from unseen.statistics.evaluation import per_class_accuracy
-from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
+from unseen.statistics.held_out import (
+    first_best,
+    fit_temperature,
+    mean_temperature,
+    per_class_accuracy,
+)
 from unseen.typing import Array, Codes
 
 Setting = dict[str, float]

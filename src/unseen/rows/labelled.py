@@ -96,6 +96,15 @@ def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
     return rank < np.ceil(share * counts)[codes]
 
 
+def places_in_class(X: Array, codes: Codes) -> Codes:
+    """Return the place of each row among those of its class, in an order that their content decides."""
+    order = np.lexsort((content_keys(X), codes))
+    counts = np.bincount(codes)
+    places = np.empty(len(codes), dtype=np.intp)
+    places[order] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[order]]
+    return places
+
+
 def sampled(X: RowValues, most: int) -> Array:
     """Return at most so many rows of X, drawn by content, in memory."""
     return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)

@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unseen.rows.labelled import Rows, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Mask
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
 """Rehearsals of a method that learns from a pool, and the share of the seen classes held out, at most.
@@ -39,8 +39,18 @@ FEWEST_HELD = 2
 MOST_MASSES = 1001
 """Numbers that are kept of those that decide the size of prediction sets."""
 
-MIXTURE_STEPS = 30
-"""Steps of expectation and maximisation for the weight of a mixture."""
+TRUE_CLASS_WEIGHT = 0.3
+"""How much the likelihood of the true class counts beside that of a right answer. Chosen on folds of
+seen classes of eleven data sets (tried: 0, 0.3, 1, and the true class alone)."""
+
+
+def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | None = None) -> Array:
+    """Return the share of each class's rows that hit; NaN for a class with no rows."""
+    counts = np.bincount(true, weights=weights, minlength=classes).astype(float)
+    right = np.bincount(true, weights=hits if weights is None else hits * weights, minlength=classes)
+    accuracy: Array = np.full(classes, np.nan)
+    np.divide(right, counts, out=accuracy, where=counts > 0)
+    return accuracy
 
 
 def first_best(accuracy: Array) -> int:
@@ -98,28 +108,35 @@ class Calibration(NamedTuple):
 
 
 def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
-    """Return the calibration under which the true classes of held-out answers are most likely.
+    """Return the calibration under which held-out answers are most likely.
 
-    ``answers`` are scores (N, L) and true classes, one pair a rehearsal. Each class counts alike, and
-    so does each rehearsal. For a temperature, the doubt is the weight of a mixture, found by
-    expectation and maximisation; the temperature is searched for by a bracket and Brent's method.
+    ``answers`` are scores (N, L) and true classes, one pair a rehearsal; rehearsals count alike. Two
+    likelihoods are added: that the answer is right, which is what a user reads off a confidence, and,
+    for ``TRUE_CLASS_WEIGHT`` of it, that of the true class, which orders the other classes. Where
+    clusters are tight and names wrong, the second alone takes confidence for knowledge. The doubt
+    minimises a convex loss at each temperature, which is searched for by a grid and Brent's method.
     """
-    weights = []
-    for scores, codes in answers:
-        share = 1.0 / np.bincount(codes, minlength=scores.shape[1])[codes]
-        weights.append(share / share.sum() / len(answers))
-    weight = np.concatenate(weights)
     chance = np.concatenate([np.full(len(codes), 1 / scores.shape[1]) for scores, codes in answers])
+    right = np.concatenate([scores.argmax(axis=1) == codes for scores, codes in answers])
+    rows = np.concatenate([np.full(len(codes), float(len(codes))) for _, codes in answers])
+    target = np.where(right, rows + 1, 1) / (rows + 2)  # smoothed as Platt's are
+    weight = 1 / (rows * len(answers))
 
     def fitted(log_temperature: float) -> tuple[float, float]:
-        factor, doubt = np.exp(-log_temperature), 0.1
+        P = [softmax(S * np.exp(-log_temperature), axis=1) for S, _ in answers]
+        best = np.concatenate([own.max(axis=1) for own in P])
         true = np.concatenate(
-            [softmax(S * factor, axis=1)[np.arange(len(codes)), codes] for S, codes in answers]
+            [own[np.arange(len(codes)), codes] for own, (_, codes) in zip(P, answers, strict=True)]
         )
-        for _ in range(MIXTURE_STEPS):
-            mixture = (1 - doubt) * true + doubt * chance
-            doubt = float(weight @ (doubt * chance / mixture))
-        return -float(weight @ np.log((1 - doubt) * true + doubt * chance)), doubt
+
+        def loss(doubt: float) -> float:
+            said = np.clip((1 - doubt) * best + doubt * chance, 1e-9, 1 - 1e-9)
+            told = np.maximum((1 - doubt) * true + doubt * chance, 1e-300)
+            gain = target * np.log(said) + (1 - target) * np.log1p(-said)
+            return -float(weight @ (gain + TRUE_CLASS_WEIGHT * np.log(told)))
+
+        found = optimize.minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded")
+        return (float(found.fun), float(found.x)) if found.fun < loss(0.0) else (loss(0.0), 0.0)
 
     grid = np.linspace(-4.0, 3.0, 15)
     start = int(np.argmin([fitted(value)[0] for value in grid]))

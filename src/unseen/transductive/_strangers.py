@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows, whole_fit
+from unseen.guards import whole_fit
+from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
@@ -34,31 +36,17 @@ class StrangerAnswers:
     strangers_: StrangerModel | None
     stranger_proba_: Array
 
-    def fit(
+    def _fit_beside_strangers(
         self,
         X: object,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        known: Mapping[int, object] | None = None,
-        observer: Observer | None = None,
-    ) -> Self:
-        """Learn from labelled and unlabelled rows; see :meth:`TransductiveClassifier.fit`.
-
-        With ``strangers``, ``X`` is in memory, and the rounds are run twice: without the rows that are
-        called strangers the second time.
-        """
-        plain = super().fit  # type: ignore[misc]
-        if self.strangers is None:
-            plain(X, y, sample_weight, known=known, observer=observer)
-            self.strangers_ = None
-            return self
+        y: object,
+        weights: object,
+        known: Mapping[int, object] | None,
+        observer: Observer | None,
+    ) -> None:
+        """Fit twice, the second time without the rows that are called strangers; X is in memory."""
         with whole_fit(self, X):  # type: ignore[arg-type]
-            self._fit_apart(
-                lambda *given: plain(*given[:3], known=given[3], observer=observer),
-                *(X, y, sample_weight, known),
-            )
-        return self
+            self._fit_apart(partial(self._fit_pool, observer), X, y, weights, known)  # type: ignore[attr-defined]
 
     def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row, or the label for unknown."""

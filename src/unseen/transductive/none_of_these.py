@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import whole_fit
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.rounds import Observer

@@ -168,4 +168,6 @@ def _is_step(step: list[str | None]) -> bool:
 
 def _is_own(place: Path) -> bool:
     """Tell whether a folder is this user's: others may be able to put theirs beside it."""
-    return not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
+    if hasattr(os, "getuid"):
+        return place.stat().st_uid == os.getuid()
+    return True  # Windows, whose folders of users are closed to others
