@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 class ZeroShotClassifier(
     PublishedForm,
     ExportableModel,
-    guards.InputChecks,
+    inputs.InputChecks,
     UnsureAnswers,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -240,20 +240,18 @@ class ZeroShotClassifier(
         self.set_masses_, self.name_doubt_ = None, 0.0
         if self._is_rehearsal or not self._can_rehearse():
             return
-        pool_rows = 0 if pool is None else len(pool)
         try:
             candidates = self._resolve()[1]
         except ValueError:  # no candidate yet: one may be added after the fit
             return
         plan = held_out.plan_rehearsals(
-            rows, self._seen_vectors(), len(candidates), pool_rows, self.rehearses_in_directions
+            rows, pool, self._seen_vectors(), len(candidates), self.rehearses_in_directions
         )
-        answers = [answer for rehearsal in plan if (answer := self._answer(rehearsal)) is not None]
+        answers = [a for rehearsal in plan.rehearsals if (a := self._answer(rehearsal)) is not None]
         if not answers:
             return
-        rehearsed = held_out.Rehearsed.of(answers, pool_rows > 0)
-        judged = pool if pool_rows else rows.thinned(held_out.LEAST_ROWS).X
-        temperature = rehearsed.temperature * spread(self._rows_scores(judged, candidates))
+        rehearsed = held_out.Rehearsed.of(answers, plan.rehearsals[0].as_pool)
+        temperature = rehearsed.temperature * spread(self._rows_scores(plan.compared, candidates))
         if 0 < temperature < np.inf:
             self.temperature_, self.name_doubt_ = temperature, rehearsed.doubt
             self.set_masses_, self.calibration_ = rehearsed.masses, rehearsed.note

@@ -1,7 +1,7 @@
 """Guards around ``fit`` and ``predict``: what can go wrong is refused, or undone.
 
-Parameters must be in range, and numbers must be such that sums of their squares can be computed. A fit
-is whole or leaves nothing behind. On small matrices it takes one thread of BLAS: its threads wait for
+Numbers must be such that sums of their squares can be computed. A fit is whole, or leaves nothing
+behind. On small matrices it takes one thread of BLAS: its threads wait for
 each other at the end of every product and keep their cores busy while they wait, so that beside other
 work a small fit takes ten times as long with them as without.
 """
@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from itertools import islice
-from numbers import Integral, Real
 from traceback import walk_stack
-from typing import Any, ClassVar, NoReturn
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -39,47 +38,6 @@ SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 20
 MOST_WORK_OF_ONE_THREAD = 2e9
 """Multiplications of X.T @ X, or of X @ X.T if that is smaller, up to which a fit takes one thread:
 about a tenth of a second on one core."""
-
-
-class InputChecks:
-    """How an estimator reads its parameters, and refuses what they must not be."""
-
-    _whole: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are integers >= 0."""
-    _not_negative: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True  # rows are made dense, up to a limit
-        return tags
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters of another type or range than the class says."""
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._not_negative:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")
-
-    def _number(self, name: str) -> float | None:
-        """Return a parameter that was given by hand, or None for "auto"."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
-            return None
-        if isinstance(value, Real) and 0 <= float(value) < np.inf:
-            return float(value)
-        self._refuse(name, "'auto' or a number >= 0")
-
-    def _refuse(self, name: str, wanted: str) -> NoReturn:
-        """Say what a parameter must be."""
-        raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
 
 
 @contextmanager

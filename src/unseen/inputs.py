@@ -1,4 +1,4 @@
-"""What ``fit`` and ``predict`` are given: rows and labels of any type, read once.
+"""What estimators are given: parameters, and rows and labels of any type, read once.
 
 Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
 only the classes are sorted: strings of one width are told apart by a hash of their characters, and
@@ -8,7 +8,8 @@ objects by a dictionary.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,47 @@ UNLABELLED = -1
 """The code of a row without a label."""
 
 FLOATS = [np.float64, np.float32]
+
+
+class InputChecks:
+    """How an estimator reads its parameters, and refuses what they must not be."""
+
+    _whole: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are integers >= 0."""
+    _not_negative: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are numbers >= 0."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters of another type or range than the class says."""
+        for name in self._whole:
+            value = getattr(self, name)
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
+                self._refuse(name, "an integer >= 0")
+        for name in self._not_negative:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                self._refuse(name, "a number >= 0")
+
+    def _number(self, name: str) -> float | None:
+        """Return a parameter that was given by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, Real) and 0 <= float(value) < np.inf:
+            return float(value)
+        self._refuse(name, "'auto' or a number >= 0")
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        """Say what a parameter must be."""
+        raise ValueError(
+            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
 
 
 def read_training(

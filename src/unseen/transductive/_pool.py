@@ -209,7 +209,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
-        rounds = kernels.zero_as_never(np.asarray(first_round))
+        rounds = np.asarray(first_round)
+        rounds = np.where(rounds > 0, rounds, -1)
         if len(split.pool):
             codes = self._pool_codes(split)
             if known is not None:
