@@ -27,8 +27,8 @@ assert WDVSc.as_published(constraint="matching").clusters == "random"  # their B
 ```
 
 Each line below is part of the class attribute `published`, stands in the docstring, and is checked by
-`tests/test_published.py`; "held by" names the tests, below `tests/`, that compare our computation with
-an independent one. This page is written by `tools/published_forms.py`. The source of a choice is one of
+`tests/test_published.py`; "held by" names the tests that compare our computation with an independent
+one. This page is written by `tools/published_forms.py`. The source of a choice is one of
 
 - **paper**: the method's paper describes it so. The paper on ASTE lay open while this was written; of
   the others the objective is what the estimator's docstring cites, no more.
@@ -142,7 +142,9 @@ def oracles(method: str) -> list[str]:
     for short in HELD_BY[method].split():
         file, test = short.split("::")
         folder, _, name = file.rpartition("/")
-        found.append(f"{folder}{'/' * bool(folder)}test_{name}.py::test_{test}")
+        found.append(
+            "/".join(["tests", *folder.split("/")[: bool(folder)], f"test_{name}.py::test_{test}"])
+        )
     return found
 
 

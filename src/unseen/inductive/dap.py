@@ -82,12 +82,14 @@ class DAP(AttributeClassifier):
             "AwA's README-attributes.txt: the binary matrix is the continuous table thresholded at its "
             "overall mean.",
         ),
-        sets("prior", "shares", CODE, "AwA's DAP_eval.py: shares of seen classes; 0 and 1 become ½."),
+        sets(
+            "prior", "shares", CODE, "AwA's program DAP_eval: shares of seen classes; 0 and 1 become ½."
+        ),
         holds(
             CODE,
-            "AwA's attributes.py: an SVM with C = 10 on the sum of χ² kernels of six descriptors, each "
-            "over a fifth of its median distance, and Platt's sigmoid on a tenth of the rows; least "
-            "squares with a sigmoid here.",
+            "AwA's program attributes: an SVM with C = 10 on the sum of χ² kernels of six descriptors, "
+            "each over a fifth of its median distance, then Platt's sigmoid on a tenth of the rows; "
+            "least squares with a sigmoid here.",
         ),
     )
 
