@@ -20,9 +20,9 @@ from toys import make_toy
 from unseen import ESZSL, PrototypeRidge
 from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
+from unseen.loopback import is_loopback
 from unseen.serving import Keeper, Limits, Service
 from unseen.serving.gate import Gate
-from unseen.serving.host_header import is_loopback
 from unseen.serving.keeper import NewClass
 from unseen.serving.memory_budget import MemoryBudget
 from unseen.serving.prometheus import Histogram, Metrics

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import shutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from unseen.exceptions import DataError
+from unseen.loopback import is_loopback
 
 if TYPE_CHECKING:  # loads slowly, and only a download needs it
     import requests
@@ -21,18 +21,11 @@ CHUNK_BYTES = 1 << 20
 def check_address(address: str) -> None:
     """Refuse an address that is not https, unless it is on this machine."""
     parts = urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         raise DataError(
             f"{address}: is not https, so anybody on the way could send another file. Give "
             "an https address."
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class ResumingDownloader:
