@@ -10,23 +10,24 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen import inputs, refusals
+from unseen import guards, inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
 from unseen.model_export import ExportableModel, bare
 from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, spread, summed
+from unseen.rows.passes import aligned, argmax, mapped, result, spread, summed
 from unseen.semantics import ClassTable, place_among
 from unseen.statistics import held_out
-from unseen.typing import Array, CandidateClasses
+from unseen.typing import Array, CandidateClasses, Codes, RowValues
 from unseen.unsure_answers import UnsureAnswers
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class ZeroShotClassifier(
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with inputs.whole_fit(self, X):
+        with guards.whole_fit(self, X):
             rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
             self._learn(rows)
             self._rehearse(rows)
@@ -123,15 +124,14 @@ class ZeroShotClassifier(
 
     def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row."""
-        scores = self._candidate_scores(X)
-        return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
+        return result(mapped(kernels.best_class, self._candidate_scores(X), given=(self.classes_,)))
 
     def predict_proba(self, X: object) -> Any:
         """Return probabilities; ``calibration_`` says on what they were fitted."""
-        scores = self._candidate_scores(X)
-        return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
+        scores, given = self._candidate_scores(X), (self.temperature_, self.name_doubt_)
+        return result(mapped(kernels.softmax, scores, given=given))
 
-    def score(self, X: object, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
@@ -150,9 +150,7 @@ class ZeroShotClassifier(
             raise AttributeError(f"{type(self).__name__} has no 'classes_' before fit.")
         return self._resolve()[0]
 
-    # Below: what subclasses and meta-estimators use.
-
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    def _read(self, X: object, y: object, sample_weight: object = None) -> Rows:
         """Check training input and note the seen classes; codes are -1 for unlabelled rows."""
         owner, needs_labels = type(self).__name__, self.needs_labelled_rows
         marks = self._marks_unlabelled(), self._takes_chunks()
@@ -160,14 +158,16 @@ class ZeroShotClassifier(
         if needs_labels and len(classes) < 2:
             refusals.refuse_few_classes(classes, rows.X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
-        inputs.check_training(rows, classes, self._table(), needs_labels, owner)
+        guards.check_label_type(classes, self._table())
+        vectors = self._seen_vectors() if needs_labels else None
+        guards.check_training(rows, self._table(), vectors, owner)
         return rows
 
     def _takes_chunks(self) -> bool:
         """Tell whether this estimator, with its parameters, sees rows through passes only."""
         return self.takes_chunks
 
-    def _parameters(self) -> tuple[object, Any]:
+    def _parameters(self) -> tuple[object, object]:
         """Return the semantics and the candidates in force; a meta-estimator may look inside."""
         return self.semantics, self.candidates
 
@@ -176,14 +176,16 @@ class ZeroShotClassifier(
         return self.learns_from_pool or self._parameters()[0] is not None
 
     def _table(self) -> ClassTable:
-        semantics, _ = self._parameters()
-        if semantics is None:
-            return ClassTable.one_hot(self.seen_classes_)
-        return ClassTable.of(semantics)
+        semantics = self._parameters()[0]
+        return ClassTable.one_hot(self.seen_classes_) if semantics is None else ClassTable.of(semantics)
 
     def _seen_vectors(self) -> Array:
         table = self._table()
         return table.vectors[table.positions(self.seen_classes_)]
+
+    def _places_among_seen(self, classes: Array) -> Codes:
+        """Return the place of each class among the seen ones, -1 for an unseen one."""
+        return place_among(classes, self.seen_classes_)
 
     def _resolve(self) -> tuple[Array, Array]:
         """Return the candidate classes and their vectors."""
@@ -197,13 +199,13 @@ class ZeroShotClassifier(
         check_is_fitted(self)
         X = inputs.read_rows(self, X, finite=not self._shows_bad_values)
         candidates, vectors = self._resolve()
-        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
+        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 
     def _rows_scores(self, X: Any, vectors: Array) -> Any:
         """Return ``_scores`` of rows that have been read; they are finite."""
-        if not in_chunks(X):
+        if isinstance(X, np.ndarray):
             return _scores_of(X, self, vectors)
         return mapped(_scores_of, X, given=(bare(self), vectors))
 
@@ -231,7 +233,7 @@ class ZeroShotClassifier(
             self.calibration_ = "training rows among the seen classes: optimistic"
         self.temperature_ = temperature
 
-    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+    def _rehearse(self, rows: Rows, pool: RowValues | None = None) -> None:
         """Calibrate probabilities and prediction sets in rehearsals, where classes can be held out.
 
         ``rows`` are the labelled rows, ``pool`` those that the fit learned from without labels.
@@ -239,43 +241,41 @@ class ZeroShotClassifier(
         self.set_masses_, self.name_doubt_ = None, 0.0
         if self._is_rehearsal or not self._can_rehearse():
             return
-        pool_rows = 0 if pool is None else len(pool)
         try:
             candidates = self._resolve()[1]
         except ValueError:  # no candidate yet: one may be added after the fit
             return
         plan = held_out.plan_rehearsals(
-            rows, self._seen_vectors(), len(candidates), pool_rows, self.rehearses_in_directions
+            rows, pool, self._seen_vectors(), len(candidates), self.rehearses_in_directions
         )
-        answers = [answer for rehearsal in plan if (answer := self._answer(rehearsal)) is not None]
+        answers = [a for rehearsal in plan.rehearsals if (a := self._answer(rehearsal)) is not None]
         if not answers:
             return
-        rehearsed = held_out.Rehearsed.of(answers, pool_rows > 0)
-        judged = pool if pool_rows else rows.thinned(held_out.LEAST_ROWS).X
-        temperature = rehearsed.temperature * spread(self._rows_scores(judged, candidates))
+        rehearsed = held_out.Rehearsed.of(answers, plan.rehearsals[0].as_pool)
+        temperature = rehearsed.temperature * spread(self._rows_scores(plan.compared, candidates))
         if 0 < temperature < np.inf:
             self.temperature_, self.name_doubt_ = temperature, rehearsed.doubt
             self.set_masses_, self.calibration_ = rehearsed.masses, rehearsed.note
 
     def _answer(self, rehearsal: held_out.Rehearsal) -> held_out.Answers | None:
         """Fit a clone without the held-out classes; return its answers on these, None if it fails."""
-        classes, (learned, judged) = self.seen_classes_, (rehearsal.learned, rehearsal.judged)
-        settings = self._settings_to_rehearse(*rehearsal.shares)
-        copy = clone(self).set_params(candidates=classes[rehearsal.held].tolist(), **settings)
+        classes, judged = self.seen_classes_, rehearsal.judged
+        settings = {"candidates": classes[rehearsal.held].tolist()}
+        copy = clone(self).set_params(**settings, **self._settings_to_rehearse(*rehearsal.shares))
         copy._is_rehearsal = True
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 copy.fit(*rehearsal.training_input(classes))
                 scores = np.asarray(copy._candidate_scores(judged.X))
-                compared = scores if rehearsal.as_pool else copy._candidate_scores(learned.X)
+                compared = scores if rehearsal.as_pool else copy._candidate_scores(rehearsal.learned.X)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             logger.debug("a rehearsal of %s was left out: %s", type(self).__name__, error)
             return None
         columns = place_among(classes[rehearsal.held], copy.classes_)
         return held_out.Answers(scores, columns[judged.codes], spread(compared))
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
         return {}
 
@@ -296,4 +296,4 @@ class ZeroShotClassifier(
 
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
     scores = model._scores(X, vectors)
-    return inputs.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)
+    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

@@ -21,7 +21,6 @@ from unseen.statistics.adaptation import (
     SMOOTHING,
     Assignment,
     Plan,
-    Pool,
     State,
     adapt,
     assign,
@@ -29,11 +28,11 @@ from unseen.statistics.adaptation import (
     measured,
     with_pool,
 )
-from unseen.statistics.evaluation import evenness
+from unseen.statistics.review import evenness
 from unseen.statistics.seen_model import TEMPERATURE, Prior
 from unseen.statistics.semantic_process import ErrorLaw
 from unseen.statistics.transport import balance
-from unseen.statistics.visual_space import Space, prototype_scores, seen_statistics
+from unseen.statistics.visual_space import Pool, Space, prototype_scores, seen_statistics
 
 
 def rounds(pool: Pool, prior: Prior, **settings: Any) -> list[State]:

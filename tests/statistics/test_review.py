@@ -16,7 +16,6 @@ from unseen.scale.local import LocalChunks
 from unseen.solvers import row_space
 from unseen.statistics import review as reviewing
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan
-from unseen.statistics.evaluation import evenness
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
     LEAST_DEVIATION,
@@ -24,6 +23,7 @@ from unseen.statistics.review import (
     STEEPNESS,
     Review,
     _pools,
+    evenness,
     rehearse,
 )
 from unseen.statistics.seen_model import SeenModel, seen_model

@@ -7,7 +7,7 @@ highest mean per-class accuracy on them is taken; among equals the first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -15,8 +15,12 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
-from unseen.statistics.evaluation import per_class_accuracy
-from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
+from unseen.statistics.held_out import (
+    first_best,
+    fit_temperature,
+    mean_temperature,
+    per_class_accuracy,
+)
 from unseen.typing import Array, Codes
 
 Setting = dict[str, float]
@@ -117,7 +121,7 @@ class TunedClassifier(ZeroShotClassifier):
     def _chosen(self) -> Setting:
         return {name: getattr(self, f"{name}_") for name in self._searched()}
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         return dict(self._chosen())
 
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:

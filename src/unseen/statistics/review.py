@@ -17,11 +17,10 @@ from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import evenness, per_class_accuracy
-from unseen.statistics.held_out import fit_calibration, sorted_masses
+from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt, start_of
+from unseen.statistics.held_out import fit_calibration, per_class_accuracy, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import Pool, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
 
 FEWEST_TO_REHEARSE = 6
@@ -244,3 +243,12 @@ def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
 
 def _accuracy(S: Array, codes: Array, classes: int) -> float:
     return float(np.nanmean(per_class_accuracy(codes, S.argmax(axis=1) == codes, classes)))
+
+
+def evenness(shares: Array) -> float:
+    """Return the effective number of classes, as a share of all: exp(entropy of the shares) / L.
+
+    It is 1 for equal shares, and ½ when half of the classes share all.
+    """
+    p = shares[shares > 0]
+    return min(1.0, float(np.exp(-(p @ np.log(p)))) / len(shares))

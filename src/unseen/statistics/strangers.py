@@ -18,9 +18,9 @@ from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, Pool, adapt, measured, start_of
+from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, adapt, measured, start_of
 from unseen.statistics.seen_model import Prior, SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import Pool, Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, Codes, Mask
 
 FEWEST_CLASSES = 10

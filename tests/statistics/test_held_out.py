@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.statistics.evaluation import per_class_accuracy
-from unseen.statistics.held_out import fit_calibration, fit_temperature
+from unseen.statistics.held_out import fit_calibration, fit_temperature, per_class_accuracy
 from unseen.statistics.transport import balance
 
 
