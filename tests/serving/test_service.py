@@ -458,6 +458,7 @@ HEADER = npy(np.zeros((2, 20)))
         (HEADER + b"\0", "but holds 321"),
         (HEADER.replace(b"(2, 20)", b"(9, 20)"), "claims shape (9, 20)"),
         (HEADER.replace(b"(2, 20)", b"(-2,20)"), "claims the shape (-2, 20)"),
+        (HEADER.replace(b"(2, 20), }", b"(True,20)}"), "claims the shape (True, 20)"),
         (npy(np.array([["a"]], dtype=object), allow_pickle=True), "could run code"),
         (npy(np.zeros((2, 20), dtype=int)), "holds int64; send float16, float32 or float64"),
         (npy(np.zeros((2, 20), dtype="g")), "send float16, float32 or float64"),

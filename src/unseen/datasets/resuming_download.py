@@ -59,12 +59,14 @@ class ResumingDownloader:
         with requests.get(url, headers=headers, stream=True, timeout=30) as response:
             for step in (*response.history, response):
                 check_address(step.url)
-            if response.status_code == 416:  # the part is whole, or longer than the file
+            if start and response.status_code == 416:  # the part is whole, or longer than the file
                 self._forget()
                 return self(url, output_file, pooch_object)
             response.raise_for_status()
             if response.status_code != 206:
                 start = 0
+            elif not start:
+                raise requests.ConnectionError("the server sent a part of the file, unasked")
             elif not self._continues(response, start, tag):
                 self._forget()
                 return self(url, output_file, pooch_object)
