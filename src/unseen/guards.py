@@ -1,7 +1,7 @@
 """Guards around ``fit`` and ``predict``: what can go wrong is refused, or undone.
 
-Parameters must be in range, and numbers must be such that sums of their squares can be computed. A fit
-is whole or leaves nothing behind. On small matrices it takes one thread of BLAS: its threads wait for
+Numbers must be such that sums of their squares can be computed. A fit is whole, or leaves nothing
+behind. On small matrices it takes one thread of BLAS: its threads wait for
 each other at the end of every product and keep their cores busy while they wait, so that beside other
 work a small fit takes ten times as long with them as without.
 """
@@ -11,12 +11,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import islice
-from numbers import Integral, Real
 from traceback import walk_stack
-from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -39,47 +37,6 @@ SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 20
 MOST_WORK_OF_ONE_THREAD = 2e9
 """Multiplications of X.T @ X, or of X @ X.T if that is smaller, up to which a fit takes one thread:
 about a tenth of a second on one core."""
-
-
-class InputChecks:
-    """How an estimator reads its parameters, and refuses what they must not be."""
-
-    _whole: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are integers >= 0."""
-    _not_negative: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are numbers >= 0."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True  # rows are made dense, up to a limit
-        return tags
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters of another type or range than the class says."""
-        for name in self._whole:
-            value = getattr(self, name)
-            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
-                self._refuse(name, "an integer >= 0")
-        for name in self._not_negative:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                self._refuse(name, "a number >= 0")
-
-    def _number(self, name: str) -> float | None:
-        """Return a parameter that was given by hand, or None for "auto"."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
-            return None
-        if isinstance(value, Real) and 0 <= float(value) < np.inf:
-            return float(value)
-        self._refuse(name, "'auto' or a number >= 0")
-
-    def _refuse(self, name: str, wanted: str) -> NoReturn:
-        """Say what a parameter must be."""
-        raise ValueError(
-            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
 
 
 @contextmanager
@@ -123,11 +80,12 @@ def check_training(rows: Rows, table: ClassTable, seen: Array | None, owner: str
     check_range(rows.X, owner, "X")
 
 
-def check_differences(X: Any, codes: Any, vectors: Array, owner: str) -> None:
+def check_differences(X: RowValues, codes: RowValues, vectors: Array, owner: str) -> None:
     """Refuse labelled rows that are all the same, and seen classes that all have one vector."""
-    labelled = np.flatnonzero(codes >= 0 if isinstance(X, np.ndarray) else [])
-    if len(labelled) > 1 and _all_alike(X, labelled):
-        refusals.refuse_constant_rows(len(labelled), owner)
+    if isinstance(X, np.ndarray) and isinstance(codes, np.ndarray):
+        labelled = np.flatnonzero(codes >= 0)
+        if len(labelled) > 1 and _all_alike(X, labelled):
+            refusals.refuse_constant_rows(len(labelled), owner)
     if len(vectors) > 1 and _all_alike(vectors, np.arange(len(vectors))):
         refusals.refuse_constant_vectors(vectors, owner)
 
@@ -205,7 +163,7 @@ class OneThread:
     _in_force = threading.Lock()
 
     def __init__(self) -> None:
-        self._limit: Any = None
+        self._limit: AbstractContextManager[object] | None = None
 
     def __enter__(self) -> None:
         """Set the limit, unless it is in force already."""

@@ -1,4 +1,4 @@
-"""What ``fit`` and ``predict`` are given: rows and labels of any type, read once.
+"""What estimators are given: parameters, and rows and labels of any type, read once.
 
 Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
 only the classes are sorted: strings of one width are told apart by a hash of their characters, and
@@ -8,7 +8,8 @@ objects by a dictionary.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,49 @@ UNLABELLED = -1
 FLOATS = [np.float64, np.float32]
 
 
+class InputChecks:
+    """How an estimator reads its parameters, and refuses what they must not be."""
+
+    _whole: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are integers >= 0."""
+    _not_negative: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are numbers >= 0."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters of another type or range than the class says."""
+        for name in self._whole:
+            value = getattr(self, name)
+            if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
+                self._refuse(name, "an integer >= 0")
+        for name in self._not_negative:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                self._refuse(name, "a number >= 0")
+
+    def _number(self, name: str) -> float | None:
+        """Return a parameter that was given by hand, or None for "auto"."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return None
+        if isinstance(value, Real) and 0 <= float(value) < np.inf:
+            return float(value)
+        self._refuse(name, "'auto' or a number >= 0")
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        """Say what a parameter must be."""
+        raise ValueError(
+            f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
+
+
 def read_training(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, minus_one: bool, takes_chunks: bool
+    estimator: Any, X: Any, y: object, sample_weight: object, minus_one: bool, takes_chunks: bool
 ) -> tuple[Rows, Array]:
     """Return the rows, coded (-1: unlabelled), and the classes: those with a row that has a weight.
 
@@ -120,7 +162,7 @@ class Divided(NamedTuple):
     """Training input in two parts: labelled rows and the pool."""
 
     rows: Rows
-    pool: Any
+    pool: RowValues
     """The unlabelled rows, (M, p)."""
     labelled: Any
     """Marks the labelled rows of X."""
@@ -137,14 +179,15 @@ class Divided(NamedTuple):
         return cls(rows, taken(read.X, unlabelled), labelled, unlabelled, in_chunks(read.X))
 
 
-def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
+def labelled_rows(X: object, codes: RowValues, weights: object) -> Rows:
     """Leave the unlabelled rows out; nothing is copied where the others stand together."""
     return Rows(X, codes, weights).take(marked(has_label(codes)))
 
 
-def has_label(codes: RowValues) -> Any:
+def has_label(codes: RowValues) -> RowValues:
     """Mark the rows with a label."""
-    return mapped(np.not_equal, codes, given=(UNLABELLED,))
+    marks: RowValues = mapped(np.not_equal, codes, given=(UNLABELLED,))
+    return marks
 
 
 def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:

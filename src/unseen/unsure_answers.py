@@ -50,12 +50,15 @@ class UnsureAnswers:
                 f"Got {coverage!r} instead."
             )
         P: Array = np.asarray(self.predict_proba(X))  # type: ignore[attr-defined]
+        return self._likeliest(P, float(coverage))
+
+    def _likeliest(self, P: Array, coverage: float) -> Mask:
+        """Return the prediction sets of rows with these probabilities."""
         order = np.argsort(-P, axis=1, kind="stable")
         ranked = np.take_along_axis(P, order, axis=1)
         above = np.cumsum(ranked, axis=1) - ranked
         inside = np.empty(P.shape, dtype=bool)
-        limit = self._mass_limit(float(coverage))
-        np.put_along_axis(inside, order, above <= limit + 1e-12, axis=1)
+        np.put_along_axis(inside, order, above <= self._mass_limit(coverage) + 1e-12, axis=1)
         return inside
 
     def review(self, X: object, n: int = 20) -> Codes:

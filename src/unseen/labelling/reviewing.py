@@ -12,7 +12,7 @@ from unseen.labelling.fitting import Fitted
 from unseen.labelling.labels import COLUMNS
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.table_cells import read_cells
-from unseen.spreadsheet_cells import neutral_cell, original_cell
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.statistics.review_queue import rows_to_review
 
 
@@ -67,7 +67,7 @@ def write_known(path: str | Path, labels: Mapping[str, str], data: PoolData) -> 
             writer.writerow([neutral_cell(item), neutral_cell(label)])
 
 
-def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
+def read_known(path: str | Path | None, data: PoolData, unknown: str = "") -> dict[int, str]:
     """Read the labels that a person gave to some items of the pool.
 
     Parameters
@@ -77,6 +77,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
         are passed over. What :func:`write_review` wrote and a person filled in, or what
         :func:`write_known` wrote. None for no labels.
     data : PoolData
+    unknown : str
+        The label of items that belong to no candidate; "" if there is none.
 
     Returns
     -------
@@ -99,7 +101,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
     candidates = {str(name) for name in data.candidates}
     known: dict[int, str] = {}
     for line, row in cells.rows:
-        item, label = original_cell(row[item_place].strip()), original_cell(row[label_place].strip())
+        item, label = row[item_place], row[label_place].strip()
+        item = item if item in rows else item.strip()
         if not label:
             continue
         if item not in rows:
@@ -107,7 +110,7 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
                 f"{path}, line {line}: {item!r} is not among the {len(rows)} items to label. Give the "
                 "name as it stands in the labels that were written."
             )
-        if label not in candidates:
+        if label not in candidates and not (unknown and label == unknown):
             raise DataError(
                 f"{path}, line {line}: {label!r} is not among the candidates "
                 f"({', '.join(sorted(candidates)[:10])}{', …' * (len(candidates) > 10)}). Correct the "

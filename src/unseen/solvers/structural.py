@@ -22,19 +22,18 @@ exact line search, and solves again. Only p × K sums are kept, never α. The du
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights, error_sums, in_chunks, summed
-from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver, solver
+from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver
 from unseen.solvers.krylov import System
 from unseen.solvers.losses import adaptive_structural_cost
-from unseen.solvers.moments import Ridge, ridge_solver
+from unseen.solvers.moments import Ridge
 from unseen.solvers.shared_subspace import LABELLED, POOL, SharedSubspace, first_of
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 FEW = 512
 """Rows of a matrix in single precision that are taken to double at a time."""
@@ -67,13 +66,13 @@ class StructuralSolution:
 
 
 def structural_objective(
-    X: Any,
+    X: RowValues,
     codes: object,
     A: Array,
     V: Array,
     C: float,
     mu: float,
-    weights: Any = None,
+    weights: object = None,
 ) -> float:
     """Return J(V) for labelled rows only, in one pass: Eq. (11) with the semantic ridge μ."""
     norm = float(np.square(V @ A).sum() + mu * np.square(V).sum())
@@ -88,12 +87,6 @@ def _costs(
     cost, _ = adaptive_structural_cost(embedded @ A, codes)
     cost = cost + mu * np.square(embedded).sum(axis=1)
     return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
-
-
-def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
-    """Return the map R → V with G V H = R."""
-    left, right = ridge_solver(G, len(H), space), solver(H)
-    return lambda R: right(left(R).T).T
 
 
 def two_domains(
@@ -133,7 +126,7 @@ def two_domains(
 
 
 def frank_wolfe(
-    X: Any,
+    X: RowValues,
     codes: object,
     A: Array,
     solve: Solve,
@@ -155,7 +148,7 @@ def frank_wolfe(
         Labelled rows and the column of A that each belongs to.
     A : array of shape (q, K)
     solve : callable
-        The map R → V of :func:`one_domain` or :func:`two_domains`.
+        The map R → V of `one_domain` or :func:`two_domains`.
     weights : array of shape (N,), optional
     labels : array of shape (p, K), optional
         XᵀY, where it is known.

@@ -11,7 +11,7 @@ the true one, which decides how large prediction sets must be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unseen.rows.labelled import Rows, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.typing import Array, Codes, Mask
+from unseen.typing import Array, Codes, Mask, RowValues
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
 """Rehearsals of a method that learns from a pool, and the share of the seen classes held out, at most.
@@ -186,7 +186,7 @@ class Rehearsal(NamedTuple):
     as_pool: bool
     """Whether the rows to answer for are the pool of the fit."""
 
-    def training_input(self, classes: Array) -> tuple[Array, Array, Any]:
+    def training_input(self, classes: Array) -> tuple[Array, Array, Array | None]:
         """Return X, y and the weights for ``fit``; ``classes`` are the seen ones."""
         X, codes, weights = self.learned
         labels = classes[self.others][codes].astype(object)
@@ -199,30 +199,38 @@ class Rehearsal(NamedTuple):
         return np.concatenate([X, self.judged.X]), np.concatenate([labels, pool_labels]), weights
 
 
+class RehearsalPlan(NamedTuple):
+    """Rehearsals, and the rows whose scores say what unit the fitted model's scores have."""
+
+    rehearsals: list[Rehearsal]
+    compared: RowValues | None
+
+
 def plan_rehearsals(
-    rows: Rows, vectors: Array, candidates: int, pool_rows: int, in_directions: bool
-) -> list[Rehearsal]:
+    rows: Rows, pool: RowValues | None, vectors: Array, candidates: int, in_directions: bool
+) -> RehearsalPlan:
     """Return the rehearsals of a fit; none where too few classes can be held out.
 
     Parameters
     ----------
     rows : Rows
         The labelled rows.
+    pool : array or chunks of shape (M, p), optional
+        The rows that the fitted model learned from without labels.
     vectors : array of shape (K, q)
         The vectors of the seen classes.
     candidates : int
-        How many classes the fitted model answers among.
-    pool_rows : int
-        The size of its pool; 0 if it has none.
+        How many classes it answers among.
     in_directions : bool
         Whether rows may be given in their first principal directions alone.
     """
+    pool_rows = 0 if pool is None else len(pool)
     share, count = (POOL_HELD_SHARE, POOL_REHEARSALS)
     if not pool_rows:
         share, count = FOLD_HELD_SHARE, FOLD_REHEARSALS
     size_held = min(max(candidates, FEWEST_HELD), int(len(vectors) * share + 1e-9))
     if size_held < FEWEST_HELD or candidates < 2:
-        return []
+        return RehearsalPlan([], pool)
     size = int(np.clip(round(pool_rows / candidates), 1, MOST_ROWS)) if pool_rows else LEAST_ROWS
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
@@ -234,7 +242,7 @@ def plan_rehearsals(
         learned, judged = sample.of_classes(others), sample.of_classes(held).thinned(size)
         shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
         rehearsals.append(Rehearsal(others, held, learned, judged, shares, pool_rows > 0))
-    return rehearsals
+    return RehearsalPlan(rehearsals, pool if pool_rows else rows.thinned(LEAST_ROWS).X)
 
 
 class Rehearsed(NamedTuple):
