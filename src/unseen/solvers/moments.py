@@ -285,24 +285,12 @@ def ridge_solver(G: Ridge, columns: int, space: SharedSubspace | None = None) ->
     return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
-<<<<<<< HEAD
-=======
 def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
     """Return the map R → V with G V H = R."""
     left, right = ridge_solver(G, len(H), space), solver(H)
     return lambda R: right(left(R).T).T
 
 
-def metric_solver(metric: Metric, columns: int) -> Solve:
-    """Return the map R → M⁻¹R for right-hand sides of about so many columns.
-
-    The scatter is formed: of XᵀX·R − FFᵀR, in single precision, too little would be left.
-    """
-    solve = ridge_solver(Ridge(Moments.given(metric.scatter), 2 * metric.rest), columns)
-    return lambda R: 2 * solve(R)
-
-
->>>>>>> main
 def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) -> list[Array]:
     """Return (2XᵀX + C·I)⁻¹R for every C, all from one subspace where that pays."""
     space = moments.subspace(tol) if pays(moments, R.shape[1]) else None
