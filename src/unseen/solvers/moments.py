@@ -159,11 +159,11 @@ class Metric:
     def solver(self, columns: int) -> Solve:
         """Return the map R → M⁻¹R for right-hand sides of about so many columns, given all at once.
 
-        Of few right-hand sides of wide rows whose XᵀX is not formed, in a subspace of a few passes.
+        Of few right-hand sides of many wide rows whose XᵀX is not formed, in a subspace of few passes.
         """
-        if self.moments.formed or not pays(self.moments, columns):
+        rows, width, dtype = self.moments.rows, self.moments.width, self.moments.dtype
+        if rows is None or len(rows) < width or not pays(self.moments, columns):
             return self._formed_solver(columns)
-        width, dtype = self.moments.width, self.moments.dtype
         space = Subspace([self.moments.__matmul__, self.spread], width, width // MOST, dtype)
         system = System(np.array([self.share, -self.share, self.rest]))
 
