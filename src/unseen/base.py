@@ -78,7 +78,7 @@ class ZeroShotClassifier(
     n_features_in_: int
     temperature_: float
     calibration_: str
-    _is_rehearsal: bool = False  # a rehearsal has no rehearsals of its own
+    _calibrates: bool = True  # not in rehearsals and folds: only the order of scores counts there
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
@@ -221,7 +221,8 @@ class ZeroShotClassifier(
     def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
         """Learn from labelled rows of the noted classes, and calibrate."""
         vectors = self._seen_vectors()
-        self._calibrate(rows, vectors, self._fit(rows, vectors, held))
+        temperature = self._fit(rows, vectors, held)
+        self._calibrate(rows, vectors, temperature if self._calibrates else temperature or 1.0)
         return self
 
     def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
@@ -239,7 +240,7 @@ class ZeroShotClassifier(
         ``rows`` are the labelled rows, ``pool`` those that the fit learned from without labels.
         """
         self.set_masses_, self.name_doubt_ = None, 0.0
-        if self._is_rehearsal or not self._can_rehearse():
+        if not (self._calibrates and self._can_rehearse()):
             return
         try:
             candidates = self._resolve()[1]
@@ -262,7 +263,7 @@ class ZeroShotClassifier(
         classes, judged = self.seen_classes_, rehearsal.judged
         settings = {"candidates": classes[rehearsal.held].tolist()}
         copy = clone(self).set_params(**settings, **self._settings_to_rehearse(*rehearsal.shares))
-        copy._is_rehearsal = True
+        copy._calibrates = False
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

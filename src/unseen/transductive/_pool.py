@@ -109,24 +109,13 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
             rounds have no probabilities do not call it, and no method does with an empty pool.
         """
-        if self.strangers is None:
-            self._fit_pool(observer, X, y, sample_weight, known)
-        else:
+        if self.strangers is not None:
             self._fit_beside_strangers(X, y, sample_weight, known, observer)
-        return self
-
-    def _fit_pool(
-        self,
-        observer: Observer | None,
-        X: object,
-        y: object,
-        weights: object,
-        known: Mapping[int, Label] | None,
-    ) -> None:
-        """Learn from labelled rows and a pool whose rows all belong to candidates."""
+            return self
         with whole_fit(self, X):
-            split = self._fit_read(self._read(X, y, weights), None, known, observer)
+            split = self._fit_read(self._read(X, y, sample_weight), None, known, observer)
             self._rehearse(split.rows, split.pool)
+        return self
 
     def _fit_beside_strangers(
         self,

@@ -249,7 +249,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             return plan
         self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt
         for alarm in self.alarms_.values():
-            warnings.warn(alarm, AdaptationWarning, stacklevel=6)
+            warnings.warn(alarm, AdaptationWarning, stacklevel=5)
         return self.review_.plan(plan)
 
     def _keep(self, split: Split, answer: Answer) -> None:
