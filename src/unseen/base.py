@@ -79,7 +79,7 @@ class ZeroShotClassifier(
     temperature_: float
     calibration_: str
     _calibrates: bool = True  # not in rehearsals and folds: only the order of scores counts there
-    name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
+    name_doubt_: float = 0.0  # how often a whole class has the wrong name, by rehearsals
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics

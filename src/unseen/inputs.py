@@ -1,7 +1,7 @@
 """What estimators are given: parameters, and rows and labels of any type, read once.
 
 Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
-only the classes are sorted: strings of one width are told apart by a hash of their characters, and
+only the classes are sorted: strings of one width are compared by a hash of their characters, and
 objects by a dictionary.
 """
 
@@ -39,7 +39,7 @@ class InputChecks:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        tags.input_tags.sparse = True  # sparse rows are converted to dense ones, up to a limit
         return tags
 
     def _check_parameters(self) -> None:

@@ -59,7 +59,7 @@ learned or given, and where the pool is taken to be even. A loose tie lets absen
 the rows of others."""
 
 SHIFT_DISCOUNT = 3.0
-"""The tie loosens once errors are this many times those foretold."""
+"""The tie loosens once errors are this many times as large as predicted."""
 
 ROUNDS = 8
 """Rounds at most. On folds of seen classes, 16 change nothing and 4 lose half a point."""
@@ -68,7 +68,7 @@ LEAST_MOVED = 2e-3
 """Rounds end when one moves less than this share of the label mass."""
 
 SHIFTED = 2.0
-"""Errors of prediction this many times those foretold show a pool of another domain: its scatter then
+"""Errors this many times as large as predicted show a pool of another domain: its scatter then
 counts in the covariance that whitens."""
 
 SHIFT_REPEATS, SHIFT_ROUNDS = 2, 4

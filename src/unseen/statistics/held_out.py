@@ -104,7 +104,7 @@ class Calibration(NamedTuple):
     temperature: float
     """How far a row's scores are to be trusted."""
     doubt: float
-    """How often a whole class bears the wrong name, whatever the scores of its rows say."""
+    """How often a whole class has the wrong name, whatever the scores of its rows say."""
 
 
 def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
@@ -131,9 +131,9 @@ def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
 
         def loss(doubt: float) -> float:
             said = np.clip((1 - doubt) * best + doubt * chance, 1e-9, 1 - 1e-9)
-            told = np.maximum((1 - doubt) * true + doubt * chance, 1e-300)
+            mixture = np.maximum((1 - doubt) * true + doubt * chance, 1e-300)
             gain = target * np.log(said) + (1 - target) * np.log1p(-said)
-            return -float(weight @ (gain + TRUE_CLASS_WEIGHT * np.log(told)))
+            return -float(weight @ (gain + TRUE_CLASS_WEIGHT * np.log(mixture)))
 
         found = optimize.minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded")
         return (float(found.fun), float(found.x)) if found.fun < loss(0.0) else (loss(0.0), 0.0)
@@ -251,7 +251,7 @@ class Rehearsed(NamedTuple):
     temperature: float
     """In units of the spread of a row's scores."""
     doubt: float
-    """How often a whole class bears the wrong name."""
+    """How often a whole class has the wrong name."""
     masses: Array
     """What prediction sets need; see ``sorted_masses``."""
     note: str

@@ -200,7 +200,7 @@ def prototype_scores(Z: Array, prototypes: Array) -> Array:
 
 @dataclass(frozen=True)
 class SeenStatistics:
-    """The sums over labelled rows that spaces and predictors are made of."""
+    """The sums over labelled rows that spaces and predictors are computed from."""
 
     scaling: Scaling
     moments: Array
