@@ -93,7 +93,7 @@ class Rows(NamedTuple):
 
 
 def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
-    """Mark the ``share`` of the rows of each class with the highest confidence; ties go to the first."""
+    """Mark the most confident ``share`` of the rows of each class; ties go to the first."""
     if isinstance(codes, Chunks):
         return best_in_chunks(codes, confidence, share)
     return _ranks_in_class(codes, -confidence) < np.ceil(share * np.bincount(codes))[codes]

@@ -267,7 +267,7 @@ def class_patterns(sums: Array, counts: Array, dtype: npt.DTypeLike) -> tuple[Ar
 
 
 def between_factor(sums: Array, counts: Array) -> Array:
-    """Return F with FFᵀ = Σₖ nₖ mₖmₖᵀ, the part of XᵀX between class means: (p, K), classes with rows only."""
+    """Return F with FFᵀ = Σₖ nₖ mₖmₖᵀ, the part between class means: (p, K), classes with rows only."""
     present = counts > 0
     factor: Array = sums[:, present] / np.sqrt(counts[present])
     return factor
