@@ -31,13 +31,13 @@ probabilities too timid. Both were chosen on folds of seen classes of nine data 
 fifth, an eighth)."""
 
 LEAST_ROWS, MOST_ROWS = 30, 60
-"""Rows of a class that a rehearsal learns from: at least so many, if there are, and at most."""
+"""The fewest and the most rows of a class that a rehearsal learns from, if there are so many."""
 
 FEWEST_HELD = 2
-"""Classes that are held out at least: with one, every answer is right."""
+"""The fewest classes that are held out: with one, every answer is right."""
 
 MOST_MASSES = 1001
-"""Numbers that are kept of those that decide the size of prediction sets."""
+"""How many of the numbers that decide the size of prediction sets are kept."""
 
 TRUE_CLASS_WEIGHT = 0.3
 """How much the likelihood of the true class counts beside that of a right answer. Chosen on folds of
@@ -54,7 +54,7 @@ def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | N
 
 
 def first_best(accuracy: Array) -> int:
-    """Return the setting with the highest mean over folds, (folds, settings); of equals the first.
+    """Return the setting with the highest mean over folds, (folds, settings); ties go to the first.
 
     Means are rounded, so that the order in which classes were summed does not decide.
     """
@@ -182,7 +182,7 @@ class Rehearsal(NamedTuple):
     judged: Rows
     """Rows of the held-out classes, coded likewise."""
     shares: tuple[float, float]
-    """Those of the labelled rows and of the seen classes that are learned from."""
+    """The shares of the labelled rows and of the seen classes that the rehearsal learns from."""
     as_pool: bool
     """Whether the rows to answer for are the pool of the fit."""
 
@@ -255,7 +255,7 @@ class Rehearsed(NamedTuple):
     masses: Array
     """What prediction sets need; see ``sorted_masses``."""
     note: str
-    """On what probabilities were fitted, in words."""
+    """What probabilities were fitted on, in words."""
 
     @classmethod
     def of(cls, answers: Sequence[Answers], as_pool: bool) -> Rehearsed:

@@ -15,10 +15,10 @@ LARGEST_LOG_FACTOR = 50.0
 """The logarithm of a class's factor stays within ± this: nothing over- or underflows."""
 
 BIAS_RIDGE = 1e-6
-"""ε: makes biases unique where hardly any row depends on them; totals miss theirs by ε·b/L at most."""
+"""ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
 
 ANDERSON_DEPTH = 5
-"""Past steps that the next one is mixed from."""
+"""Past steps that Anderson's method combines."""
 
 
 def balance(log_p: RowValues, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Any:
@@ -64,7 +64,7 @@ def class_biases(
     bias = np.zeros(scores.shape[1])
     past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
-        # What each class would draw at bias zero, the others as they are.
+        # The mass that each class would get at bias zero, given the others.
         (drawn,) = summed(kernels.drawn_mass, P, given=(np.exp(bias),), size=16 * BLOCK_ROWS)
         drawn = np.log(np.maximum(drawn, np.finfo(float).tiny))
         update = strength * (target - drawn)
