@@ -10,7 +10,7 @@ from unseen import ALE, ESZSL, TASTE, SelfPaced, SelfPacedPrototypes, WDVSc, met
 from unseen.base import ZeroShotClassifier
 from unseen.datasets import load_letters_to_digits
 from unseen.rows.labelled import Rows
-from unseen.statistics.held_out import Calibration, mass_above, sorted_masses
+from unseen.statistics.held_out import Calibration, mass_above, plan_rehearsals, sorted_masses
 from unseen.statistics.review_queue import rows_to_review
 
 BUILDERS = [SelfPacedPrototypes, TASTE, WDVSc, ESZSL, ALE, lambda s: SelfPaced(ESZSL(s))]
@@ -84,6 +84,16 @@ def test_rehearsals_are_fits_without_the_held_out_classes(hard: Toy, monkeypatch
     for rehearsal in fitted:
         assert not set(rehearsal.candidates) & set(rehearsal.seen_classes_.tolist())
         assert not set(rehearsal.candidates) & set(hard.y[hard.unseen].tolist())
+
+
+@pytest.mark.parametrize(("in_directions", "most"), [(True, 200), (False, 60)])
+def test_a_rehearsed_pool_has_as_many_rows_a_class_as_the_pool_within_a_limit(
+    in_directions: bool, most: int
+) -> None:
+    rows = Rows(np.random.default_rng(0).normal(size=(2700, 3)), np.repeat(np.arange(9), 300))
+    for pool_rows, wanted in ((120, 40), (2400, most)):
+        plan = plan_rehearsals(rows, rows.X[:pool_rows], np.eye(9), 3, in_directions)
+        assert {len(rehearsal.judged.X) for rehearsal in plan.rehearsals} == {3 * wanted}
 
 
 def test_few_classes_are_not_rehearsed() -> None:
