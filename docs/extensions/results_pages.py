@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[1]
 sys.path.insert(0, str(DOCS.parent / "benchmarks"))
 import docs_numbers  # noqa: E402 - it lies in the folder named above
 
-NUMBER = re.compile(r"^\**[−+±~≤<]?\d")
+NUMBER = re.compile(r"^\**[−+±~≤<]?\.?\d")
 METHOD = re.compile(r"`(\w+)`")
 
 
