@@ -79,7 +79,7 @@ def tool():
 def test_each_form_is_held_by_tests_that_exist(tool, method):
     for name in tool.oracles(method.name):
         file, test = name.split("::")
-        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        text = (ROOT / file).read_text(encoding="utf-8")
         assert f"def {test}(" in text, f"{file} has no {test}"
 
 

@@ -19,6 +19,7 @@ from unseen import (
     MaxMarginSSL,
     PrototypeRidge,
     SelfPaced,
+    SelfPacedPrototypes,
 )
 from unseen.rows.labelled import Rows
 from unseen.solvers import structural
@@ -139,6 +140,18 @@ def test_row_order_does_not_matter(toy: Toy) -> None:
     want = TASTE(toy.semantics).fit(X, y).transduction_[order]
     got = TASTE(toy.semantics).fit(X[order], y[order]).transduction_
     np.testing.assert_array_equal(want, got)
+
+
+@pytest.mark.parametrize("make", [TASTE, SelfPacedPrototypes])
+def test_a_warning_names_the_line_that_called_fit(make: Any) -> None:
+    toy = make_toy(seen=16, unseen=8, rows=40)
+    X, y = toy.transductive()
+    present = np.unique(toy.y[toy.unseen])[:3]
+    rows = np.concatenate([np.ones(len(toy.train), bool), np.isin(toy.y[toy.unseen], present)])
+    with pytest.warns(AdaptationWarning) as raised:
+        make(toy.semantics).fit(X[rows], y[rows])
+    named = {warning.filename for warning in raised if warning.category is AdaptationWarning}
+    assert named == {__file__}
 
 
 @pytest.mark.parametrize("make", [TASTE, SMS, MaxMarginSSL, lambda s: SelfPaced(ASTE(s))])

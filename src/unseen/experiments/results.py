@@ -123,9 +123,9 @@ class Results:
         ]
 
     def fitted_forms(self) -> list[tuple[str, str, str]]:
-        """Return data set, method and preset of all finished fits of plain methods."""
+        """Return data set, method and preset of all fits of plain methods, whatever became of them."""
         plain = {m.name: i for i, m in enumerate(catalogue().values()) if not m.fast}
-        made = {(r.dataset, r.method, r.preset) for r in self.fits if r.method in plain}
+        made = {(r.dataset, r.method, r.preset) for r in self.all if r.method in plain}
         order = {name: i for i, name in enumerate(self.datasets)}
         return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
 

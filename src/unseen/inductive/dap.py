@@ -10,7 +10,7 @@ import numpy.typing as npt
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import CODE, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
@@ -82,12 +82,14 @@ class DAP(AttributeClassifier):
             "AwA's README-attributes.txt: the binary matrix is the continuous table thresholded at its "
             "overall mean.",
         ),
-        sets("prior", "shares", CODE, "AwA's DAP_eval.py: shares of seen classes; 0 and 1 become ½."),
+        sets(
+            "prior", "shares", CODE, "AwA's program DAP_eval: shares of seen classes; 0 and 1 become ½."
+        ),
         holds(
             CODE,
-            "AwA's attributes.py: an SVM with C = 10 on the sum of χ² kernels of six descriptors, each "
-            "over a fifth of its median distance, and Platt's sigmoid on a tenth of the rows; least "
-            "squares with a sigmoid here.",
+            "AwA's program attributes: an SVM with C = 10 on the sum of χ² kernels of six descriptors, "
+            "each over a fifth of its median distance, then Platt's sigmoid on a tenth of the rows; "
+            "least squares with a sigmoid here.",
         ),
     )
 
@@ -120,8 +122,7 @@ class DAP(AttributeClassifier):
         return {"ridge": (0.03, 0.3, 3.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
-        sums = Sums.of(own, len(vectors), rows.X.shape[1])
+        _, sums, basis = span_sums(rows, len(vectors))
         return sums, signs(vectors, self.threshold_), basis, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:

@@ -21,9 +21,9 @@ from unseen.rows.passes import in_chunks, mapped
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array, Codes, Label, RowValues
+from unseen.typing import Array, Codes, DType, Label, RowValues
 
-Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
+Compress = Callable[[Array, Array, DType], tuple[Array, Codes]]
 """Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
 row: fast training's class means."""
 
@@ -74,7 +74,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     takes_class_means: ClassVar[bool] = False
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
-    strangers: Any = None
+    strangers: object = None
     """A parameter of those that can find rows of no candidate; None looks for none."""
     transduction_: Any
     review_: Review | None
@@ -109,27 +109,21 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
             rounds have no probabilities do not call it, and no method does with an empty pool.
         """
-        if self.strangers is None:
-            self._fit_pool(observer, X, y, sample_weight, known)
-        else:
+        if self.strangers is not None:
             self._fit_beside_strangers(X, y, sample_weight, known, observer)
+            return self
+        with whole_fit(self, X):
+            split = self._fit_read(self._read(X, y, sample_weight), None, known, observer)
+            self._rehearse(split.rows, split.pool)
         return self
 
-    def _fit_pool(
+    def _fit_beside_strangers(
         self,
-        observer: Observer | None,
         X: object,
         y: object,
         weights: object,
         known: Mapping[int, Label] | None,
-    ) -> None:
-        """Learn from labelled rows and a pool whose rows all belong to candidates."""
-        with whole_fit(self, X):
-            split = self._fit_read(self._read(X, y, weights), None, known, observer)
-            self._rehearse(split.rows, split.pool)
-
-    def _fit_beside_strangers(
-        self, X: object, y: object, weights: object, known: Any, observer: Observer | None
+        observer: Observer | None,
     ) -> None:
         """Learn beside rows that belong to no candidate: written by those that can."""
         raise NotImplementedError
@@ -191,7 +185,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self._fit_split(self._split(rows, nothing, None), None)
         return self
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         """A rehearsal's classes are of like size: its pool need not be reviewed."""
         selection = self.get_params(deep=False).get("selection")
         balanced = isinstance(selection, str) and selection == "balanced"
