@@ -23,6 +23,7 @@ from unseen.serving.connection_limits import ConnectionLimits
 from unseen.serving.gate import Gate
 from unseen.serving.memory_budget import MemoryBudget, OverBudget, Share
 from unseen.serving.prometheus import Metrics
+from unseen.serving.side_thread import LARGE_BYTES, SideThread
 
 ROW = make_toy().X[0].tolist()
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n"
@@ -313,6 +314,32 @@ from unseen.serving import keeper, server
 keeper.Keeper.add = lambda self, new: threading.Event().wait()
 server.GRACE, server.LAST_SECONDS = 1, 1
 """
+
+
+def test_work_that_nobody_waits_for_any_more_is_not_done():
+    """At the end, bodies that wait to be parsed would keep the process for longer than its grace."""
+    begun, go_on, done = threading.Event(), threading.Event(), []
+
+    def held():
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        done.append("first")
+
+    async def scene():
+        aside = SideThread()
+        jobs = [asyncio.create_task(aside.run(LARGE_BYTES, held))]
+        jobs += [
+            asyncio.create_task(aside.run(LARGE_BYTES, done.append, n)) for n in ("second", "third")
+        ]
+        await until(begun.is_set)
+        jobs[1].cancel()
+        await asyncio.gather(jobs[1], return_exceptions=True)
+        go_on.set()
+        await asyncio.gather(jobs[0], jobs[2])
+        aside.stop()
+
+    asyncio.run(scene())
+    assert done == ["first", "third"]
 
 
 EARLY = """
