@@ -36,8 +36,9 @@ NEVER = 10**9
 @contextmanager
 def solved(least: int, rough: float = _structural_problem.ROUGH_ERROR) -> Iterator[None]:
     """Take a subspace from so many columns on, whatever the number of classes."""
+    shape = {"LEAST_SUBSPACE_COLUMNS": least, "COLUMNS_PER_RIGHT_SIDE": 1}
     with (
-        patch.multiple(moments, LEAST=least, FEW_COLUMNS=1),
+        patch.multiple(moments, **shape),
         patch.object(shared_subspace, "MOST", 1),
         patch.object(_structural_problem, "ROUGH_ERROR", rough),
     ):

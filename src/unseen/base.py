@@ -1,4 +1,4 @@
-"""The estimator contract: what every zero-shot classifier of this library does alike.
+"""The estimator contract: what all zero-shot classifiers of this library have in common.
 
 A classifier learns from labelled rows of *seen* classes and from ``semantics``, a vector for every
 class. It answers among ``candidates``, by default the classes that ``fit`` never saw. Both
@@ -79,7 +79,7 @@ class ZeroShotClassifier(
     temperature_: float
     calibration_: str
     _calibrates: bool = True  # not in rehearsals and folds: only the order of scores counts there
-    name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
+    name_doubt_: float = 0.0  # how often a whole class has the wrong name, by rehearsals
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics
@@ -172,7 +172,7 @@ class ZeroShotClassifier(
         return self.semantics, self.candidates
 
     def _marks_unlabelled(self) -> bool:
-        """Tell whether -1 marks an unlabelled row; to an ordinary linear classifier it is a class."""
+        """Tell whether -1 marks an unlabelled row; for an ordinary linear classifier it is a class."""
         return self.learns_from_pool or self._parameters()[0] is not None
 
     def _table(self) -> ClassTable:

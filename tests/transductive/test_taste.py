@@ -260,7 +260,7 @@ def test_a_gap_of_a_sample_is_not_given_as_a_certificate(
     toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The start may be judged by a sample when rounds follow; here none of them learns anything."""
-    monkeypatch.setattr(structural, "FEWEST", 10)
+    monkeypatch.setattr(structural, "FEWEST_SAMPLE_ROWS", 10)
     model = TASTE(toy.semantics, C=1.0, mu=0.1, selection=Nothing(), tol=1.0).fit(*toy.transductive())
     assert [round.selected for round in model.history_][:2] == [0, 0]
     assert np.isnan(model.duality_gap_)

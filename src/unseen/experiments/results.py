@@ -28,6 +28,11 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "start": lambda r: 100 * r.metrics["start"],
     "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
     "calibration_error": lambda r: r.metrics["calibration_error"],
+    "brier": lambda r: r.metrics["brier"],
+    "per_image": lambda r: 100 * r.metrics["per_image"],
+    "confidence": lambda r: 100 * r.metrics["confidence"],
+    "set_coverage": lambda r: 100 * r.metrics["set_coverage"],
+    "set_size": lambda r: r.metrics["set_size"],
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
 

@@ -30,7 +30,7 @@ row: fast training's class means."""
 
 @dataclass(frozen=True)
 class Split:
-    """Training input, taken apart."""
+    """Labelled rows, the pool, and the classes of a fit."""
 
     rows: Rows
     """The labelled rows."""
@@ -75,7 +75,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
     strangers: object = None
-    """A parameter of those that can find rows of no candidate; None looks for none."""
+    """The parameter of methods that find rows of no candidate; None: they do not look for any."""
     transduction_: Any
     review_: Review | None
     history_: list[Round]
@@ -125,7 +125,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         known: Mapping[int, Label] | None,
         observer: Observer | None,
     ) -> None:
-        """Learn beside rows that belong to no candidate: written by those that can."""
+        """Learn from a pool with rows of no candidate; methods with ``strangers`` write this."""
         raise NotImplementedError
 
     def _fit_read(

@@ -36,7 +36,7 @@ ROUGH_ERROR = 5e-2
 simulated pools of 618 rows, another round than with exact solutions trusted 43 of 4,944 rows, and 3 had
 another label in the end; with 1e-2 it was 14, and none."""
 
-MOSTLY = 0.5
+SHARE_NOT_GATHERED = 0.5
 """A pool of which this share is trusted is not gathered: rows without weight cost less than a copy."""
 
 
@@ -100,7 +100,7 @@ class StructuralProblem:
         A row of weight 0 is not trusted. Rounds before the ``last`` may be solved less exactly.
         """
         whole = self._space is not None and not in_chunks(rows.X)
-        gathered = not whole or (rows.weights > 0).mean() < MOSTLY
+        gathered = not whole or (rows.weights > 0).mean() < SHARE_NOT_GATHERED
         if gathered:
             rows = rows.trusted()
         pool, X, moments, metric, basis = self._coordinates(rows.X)

@@ -253,7 +253,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         return self.review_.plan(plan)
 
     def _keep(self, split: Split, answer: Answer) -> None:
-        """Keep what scores are made of."""
+        """Keep what scores are computed from."""
         self._space, self._map = answer.space, answer.map
         self._keep_classes(split.seen, split.vectors, answer.seen_points)
         self.points_, self._offsets = answer.points, answer.offsets
