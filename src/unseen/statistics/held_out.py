@@ -49,8 +49,8 @@ TRUE_CLASS_WEIGHT = 0.3
 seen classes of eleven data sets (tried: 0, 0.3, 1, and the true class alone)."""
 
 TEMPERATURE_PRIOR = 1e-6
-"""The weight of (log temperature)² beside the mean loss. It decides only where the loss is flat: if every
-held-out answer is right, any low temperature is equally likely, and rounding would choose one."""
+"""The weight of (log temperature)² beside the mean loss. It decides only where the loss is flat: if
+every held-out answer is right, any low temperature is equally likely, and rounding would choose one."""
 
 
 def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | None = None) -> Array:
