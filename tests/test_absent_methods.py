@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -23,6 +26,7 @@ from unseen.inductive.learned_attributes import designed_attributes
 from unseen.inductive.semantic_manifold import absorption
 from unseen.transductive.importance_weighting import density_ratio
 
+SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 toy = make_toy()
 X, y = toy.X[toy.train], toy.y[toy.train]
 
@@ -45,6 +49,18 @@ def test_absorption_is_where_a_walk_ends():
     chain[6:, 6:] = np.eye(4)
     ended = np.linalg.matrix_power(chain, 4096)[:6, 6:]
     np.testing.assert_allclose(B, ended, atol=1e-4)
+
+
+def test_the_manifold_scores_where_the_walk_of_a_row_ends():
+    model = SemanticManifold(toy.semantics, ridge=0.3, width=0.3).fit(X, y)
+    rows = toy.X[toy.unseen][:5]
+    table = model._table()
+    candidates = table.vectors[table.positions(np.unique(toy.y[toy.unseen]))]
+    B = absorption(model.seen_vectors_, candidates, 5, 0.3)
+    for row, scores in zip(rows, model.decision_function(rows), strict=True):
+        look = np.exp(row @ model.coef_ + model.intercept_)
+        ends = sum(p * B[k] for k, p in enumerate(look / look.sum()))
+        np.testing.assert_allclose(np.exp(scores), ends, atol=1e-4)
 
 
 def test_designed_attributes_are_the_best_orthogonal_ones():
@@ -118,17 +134,27 @@ def test_they_learn(method):
     assert np.isfinite(few.fit(X, y).decision_function(X)).all()
 
 
-def test_a_standard_split_is_found_with_its_class_list(tmp_path, monkeypatch):
+def test_a_standard_split_is_found_where_it_is_known(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNSEEN_DATA", raising=False)
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "none"))
-    folder = tmp_path / "xlsa17" / "CUB"
-    folder.mkdir(parents=True)
-    for name in ("att_splits.mat", "res101.mat"):
-        (folder / name).touch()
-    assert sorted(registry.find_real(tmp_path)) == ["CUB"]
-    (folder / "testclasses.txt").write_text("a bird\n")
-    assert sorted(registry.find_real(tmp_path)) == ["CUB", "CUB:SS"]
+    for place in ("CUB", "SUN"):
+        folder = tmp_path / "xlsa17" / place
+        folder.mkdir(parents=True)
+        for name in ("att_splits.mat", "res101.mat", "testclasses.txt"):
+            (folder / name).touch()
+    assert sorted(registry.find_real(tmp_path)) == ["CUB", "CUB:SS", "SUN"]
+
+
+@pytest.mark.parametrize(("name", "rows"), [("CUB", (8855, 2933)), ("AWA1", (24295, 6180))])
+def test_a_standard_split_is_not_the_list_in_the_folder(name, rows):
+    """xlsa17's ``testclasses.txt`` is the proposed split; the paper states these numbers of rows."""
+    if not (SHARED / "xlsa17" / name).is_dir():
+        pytest.skip(f"needs {SHARED / 'xlsa17' / name}")
+    data = registry.load(f"{name}:SS", SHARED)
+    assert (len(data.train), len(data.test_unseen)) == rows
+    proposed = (SHARED / "xlsa17" / name / "testclasses.txt").read_text().split()
+    assert set(data.unseen_classes.tolist()) != set(proposed)
 
 
 def test_eigenvectors_belong_to_the_stated_matrix():

@@ -11,7 +11,7 @@ import pytest
 from unseen.datasets import audit, convert, simulate
 from unseen.datasets.arrays import read_mat
 from unseen.datasets.audit_checks import benchmark_split
-from unseen.datasets.benchmark_facts import AWA, benchmark_of, digest, split_name
+from unseen.datasets.benchmark_facts import AWA, benchmark_of, digest, split_name, standard_unseen
 from unseen.semantics import ClassTable
 
 
@@ -146,6 +146,13 @@ def test_the_facts_are_those_of_the_published_files(shared, name):
     assert split_name(benchmark, (folder / "testclasses.txt").read_text().split()) == "PS"
     sizes = tuple(held[n].size for n in ("trainval_loc", "test_seen_loc", "test_unseen_loc"))
     assert benchmark.ps_rows[sum(sizes)] == sizes
+
+
+def test_the_standard_split_of_cub_is_the_order_of_its_classes(shared):
+    names = list(read_mat(shared("xlsa17/CUB") / "att_splits.mat")["allclasses_names"])
+    assert names[:150] == sorted(names[:150])
+    assert names[150:] == sorted(names[150:])
+    assert standard_unseen(names) == names[150:]
 
 
 def test_unseen_classes_that_imagenet_knows(shared, real):

@@ -23,6 +23,7 @@ from unseen.experiments.significance import compare
 from unseen.experiments.summary import sentences
 from unseen.methods import catalogue
 from unseen.reporting.table_exports import dumps, to_csv, to_json, to_latex
+from unseen.reporting.value_table import Table, Value, table_html
 
 TINY = "simulated-aPY@0.03x32"
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[3] / "shared" / "data")).parent
@@ -69,8 +70,41 @@ def test_all_tables_are_there(results):
         *("table_2", "table_2_forms", "paper_II"),
         *("table_3", "table_3_forms", "table_3_gains", "table_3_paired", "paper_III"),
         *("table_4", "table_4_forms", "paper_IV", "table_5"),
-        *("generalised", "priors", "bound_terms", "domain_terms", "costs"),
+        *("generalised", "answers", "priors", "bound_terms", "domain_terms", "costs"),
     ]
+
+
+def test_both_generalised_protocols_stand_side_by_side(results):
+    table = next(t for t in all_tables(results) if t.name == "generalised")
+    named = {(row[1].text, row[2].text) for row in table.rows}
+    assert named == {
+        ("ASTE", "inductive"),
+        ("ASTE", "inductive, calibrated offset"),
+        ("TASTE", "mixed pool"),
+        ("TASTE", "unseen rows known as such"),
+    }
+    assert table.columns[3:] == ("unseen U", "seen S", "harmonic H", "AUSUC", "ECE")
+    by_protocol = {(row[1].text, row[2].text): row for row in table.rows}
+    plain, offset = (
+        by_protocol["ASTE", kind] for kind in ("inductive", "inductive, calibrated offset")
+    )
+    assert offset[3].number >= plain[3].number  # the offset favours unseen classes
+
+
+def test_answers_have_calibration_and_sets(results):
+    table = next(t for t in all_tables(results) if t.name == "answers")
+    assert {row[1].text for row in table.rows} >= {"ESZSL", "ASTE", "TASTE", "SelfPacedPrototypes"}
+    for row in table.rows:
+        right, said, error, brier, cover, size, count = row[2:]
+        assert 0 <= error.number <= 1
+        assert 0 <= brier.number <= 2
+        assert 0 <= cover.number <= 100
+        assert 1 <= size.number <= int(count.text)
+        assert 0 < said.number <= 100
+        assert 0 <= right.number <= 100
+    diagrams = [f for f in all_figures(results) if f.kind == "reliability"]
+    assert diagrams
+    assert all("ECE" in line.label for figure in diagrams for line in figure.lines)
 
 
 def test_forms_stand_side_by_side(results):
@@ -87,11 +121,19 @@ def test_forms_stand_side_by_side(results):
     assert gains["TASTE"][3].number is not None
     beside = next(t for t in all_tables(results) if t.name == "paper_IV")
     assert beside.columns[2:5] == ("As printed", "Published preset", "Default")
-    line = next(row for row in beside.rows if row[0].text == "Fast-ASTE" and row[8].text == TINY)
+    line = next(row for row in beside.rows if row[0].text == "Fast-ASTE" and row[7].text.endswith(TINY))
     assert line[2].text == "diverged"
     lines = [row[0].text for row in tables["table_5"].rows]
     assert "ESZSL, published preset" in lines
     assert any("diverged with the settings" in line for line in sentences(results))
+
+
+def test_a_word_for_a_missing_number_leaves_numbers_to_the_right():
+    def head(*texts):
+        return table_html(Table("t", "t", ("c",), [[Value(text)] for text in texts]))
+
+    assert "class=n" in head("1.5 ± 0.1", "diverged", "–")
+    assert "class=n" not in head("comparable", "diverged")
 
 
 def test_best_of_each_column_is_marked(results):

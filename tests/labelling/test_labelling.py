@@ -21,6 +21,8 @@ from unseen.labelling import (
     make_table,
     prepare,
     read_classes,
+    read_known,
+    write_known,
     write_report,
 )
 
@@ -246,3 +248,15 @@ def test_the_report_stands_alone_and_escapes(done, tmp_path):
     assert "https://" not in text
     assert "$" not in text.split("<script>")[0].replace("$style", "$")
     assert text.index(labels.answers[0].item) < text.index('id="classes"')
+
+
+def test_labels_that_a_person_gave_are_read_as_they_were_written(data, tmp_path):
+    given = {data.items[3]: data.candidates[0], data.items[0]: data.candidates[1]}
+    write_known(tmp_path / "known.csv", given, data)
+    assert (tmp_path / "known.csv").read_text(encoding="utf-8").startswith("image,label\n")
+    assert read_known(tmp_path / "known.csv", data) == {3: data.candidates[0], 0: data.candidates[1]}
+
+
+def test_written_labels_are_no_formulas(data, tmp_path):
+    write_known(tmp_path / "known.csv", {"=2.png": "@fox"}, data)
+    assert (tmp_path / "known.csv").read_text(encoding="utf-8") == "image,label\n'=2.png,'@fox\n"

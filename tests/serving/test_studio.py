@@ -68,7 +68,7 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
     assert rounds or name not in TELL_ROUNDS
     truth = np.array(data.truth)
     given = {row: data.candidates[(row + 1) % 4] for row in (0, 40, 80)}
-    again = learn(data, name, given, first.fitted.predicted)
+    again = learn(data, name, given)
     found = np.array(again.classes)[again.result.labels]
     assert {row: found[row] for row in given} == given
     assert all(again.result.confidence[row] == 1 for row in given)
@@ -233,7 +233,7 @@ def test_texts_are_learned_shown_and_downloaded(tmp_path, monkeypatch):
     assert card.media_type == "image/svg+xml"
     assert data.texts[3].split()[0] in card.body.decode()
     given = next(name for name in data.candidates if name != outcome.fitted.predicted[3])
-    again = learn(data, DEFAULT_FOR_TEXTS, {3: given}, outcome.fitted.predicted)
+    again = learn(data, DEFAULT_FOR_TEXTS, {3: given})
     assert again.fitted.predicted[3] == given
     for write in DOWNLOADS.values():
         assert write(again, tmp_path).stat().st_size > 0

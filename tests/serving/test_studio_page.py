@@ -23,12 +23,12 @@ GATED = """
 import pathlib, time
 from unseen.serving.studio import live_session
 
-def gated(data, name, corrections, earlier, on_round):
+def gated(data, name, corrections, on_round):
     def wait(snapshot):
         on_round(snapshot)
         while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
             time.sleep(0.02)
-    return learn(data, name, corrections, earlier, wait)
+    return learn(data, name, corrections, wait)
 
 learn, live_session.learn = live_session.learn, gated
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import csv
+import json
 import os
 import signal
 
@@ -14,13 +14,14 @@ from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
 from unseen import labelling
 from unseen.exceptions import DataError
 from unseen.labelling import Task, fit
+from unseen.serving.studio import sessions
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.class_table import check_html, save_table, table_text, with_class
 from unseen.serving.studio.folder_browser import entries
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
+from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped, read_source
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
 from unseen.serving.studio.roots import Roots
-from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source, write_known
+from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source
 from unseen.serving.studio.studio_downloads import write_labels
 
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
@@ -80,6 +81,77 @@ def test_a_damaged_session_is_not_listed_and_says_why(library, tmp_path):
             library.sessions.load(session.identity)
 
 
+def _rewritten(library, session, **changes):
+    path = library.sessions.place(session.identity) / "session.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, **changes}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"changed": "yesterday"},
+        {"identity": "../../etc"},
+        {"identity": "0" * 16},
+        {"labels": {"a.png": 3}},
+        {"labels": ["a.png"]},
+        {"learned_with": {"a.png": None}},
+        {"undo": [["a.png"]]},
+        {"undo": [[None, "fox"]]},
+        {"methods": "ESZSL"},
+        {"source": {"kind": "program"}},
+        {"source": {"seen": 3}},
+        {"source": ["/etc"]},
+    ],
+    ids=str,
+)
+def test_a_forged_session_is_refused_whole_and_the_others_are_listed(library, changes):
+    forged, good = (library.sessions.new(Source(), ["ESZSL"]) for _ in range(2))
+    _rewritten(library, forged, **changes)
+    with pytest.raises(DataError, match="session"):
+        library.sessions.load(forged.identity)
+    assert [session.identity for session in library.sessions.recent()] == [good.identity]
+
+
+def test_a_session_of_another_user_or_without_end_is_not_read(library, monkeypatch):
+    session = library.sessions.new(Source(), ["ESZSL"])
+    place = library.sessions.place(session.identity)
+    assert place.stat().st_mode & 0o077 == 0
+    monkeypatch.setattr(sessions, "MOST_BYTES", 10)
+    with pytest.raises(DataError, match="more than the limit"):
+        library.sessions.load(session.identity)
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
+    with pytest.raises(DataError, match="no such session"):
+        library.sessions.load(session.identity)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"kind": "photographs", "seen": "/etc", "pool": "/etc"},
+        {"kind": "photographs", "seen": ".", "pool": ".", "backbone": "onnx:/etc/passwd"},
+        {"kind": "photographs", "seen": ".", "held_out": "/etc/names.txt"},
+        {"kind": "texts", "pool": "/etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "classes": "sessions/../../../etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "seen": "/etc/passwd"},
+    ],
+    ids=str,
+)
+def test_what_a_session_names_is_confined(library, named, tmp_path):
+    """Someone may have changed the file of a session; relative paths lie below the root here."""
+    inside = {
+        key: str(tmp_path / value)
+        for key, value in named.items()
+        if key in ("seen", "pool", "classes") and not value.startswith("/")
+    }
+    session = library.sessions.new(Source(), ["ESZSL"])
+    _rewritten(library, session, source={**named, **inside})
+    source = library.sessions.load(session.identity).source
+    with pytest.raises(DataError, match="lies outside the folders"):
+        read_source(source, library, lambda *_: None)
+
+
 def test_every_step_can_be_taken_back(library):
     session = Session("0" * 16, "s", Source(), ["ASTE"])
     session.give("1", "fox")
@@ -125,7 +197,11 @@ def test_a_kill_at_any_moment_loses_no_confirmed_label(tmp_path, confirmed):
     assert set(kept) >= {f"{number}.png" for number in range(told)}
 
 
-def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(live, tmp_path):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_corrections(
+    live, tmp_path, method
+):
+    live.session.methods = [method]
     data = live.data
     for row in range(10):
         live.give(row, data.candidates[row % len(data.candidates)])
@@ -137,12 +213,14 @@ def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_correc
     from unseen.features import backbone
 
     again = labelling.extract(prepared, backbone("colours"), None)
-    expected = fit(Task(again, corrections=live.corrections)).labels()
+    expected = fit(Task(again, method, corrections=live.corrections)).labels()
     expected.write(tmp_path / "expected.csv")
     assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
-def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library):
+@pytest.mark.parametrize("method", [DEFAULT, "ESZSL"])
+def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, library, method):
+    live.session.methods = [method]
     live.give(0, "white")
     asyncio.run(live.run())
     live.give(1, "purple")
@@ -152,7 +230,7 @@ def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, l
     np.testing.assert_array_equal(
         again.results[0].result.probabilities, live.results[0].result.probabilities
     )
-    assert (library.sessions.place(live.session.identity) / f"labels-{DEFAULT}.csv").is_file()
+    assert (library.sessions.place(live.session.identity) / f"labels-{method}.csv").is_file()
 
 
 def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
@@ -201,13 +279,6 @@ def test_reading_can_be_stopped(library, tmp_path, monkeypatch):
     asyncio.run(opened.run())
     assert "Stopped" in opened.problem
     assert opened.outcomes == {}
-
-
-def test_labels_are_written_as_the_command_line_names_its_columns(tmp_path):
-    path = write_known({"a/1.png": "fox", "=2.png": ""}, tmp_path / "known.csv", PHOTOGRAPHS)
-    with path.open(newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows == [["image", "label"], ["a/1.png", "fox"], ["'=2.png", ""]]
 
 
 def test_the_class_table_is_shown_added_to_and_checked(library, tmp_path):

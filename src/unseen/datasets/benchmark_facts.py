@@ -4,8 +4,11 @@ Sources. Class lists, counts and digests: the ``att_splits.mat`` and ``testclass
 (Xian et al., TPAMI 2018, splits of 2019) and AwA's own ``testclasses.txt``. ImageNet's names: the
 1,000 classes of ILSVRC 2012. A class is listed as known to ImageNet when its own name is one of
 ImageNet's names for a class ("pig" is in "hog, pig, grunter, squealer"); relatives ("wolf" beside
-"timber wolf") are not counted. Not verified here: the standard splits of CUB and SUN, for which no
-class list was at hand, and SUN's and aPascal's overlap with ImageNet beyond equal names.
+"timber wolf") are not counted. CUB's standard split (Akata et al., 2013) is read from the order of
+xlsa17's ``allclasses_names``: 150 classes by number, then 50 by number. These 50 have 2,933 rows and
+the others 8,855, the sizes that Xian et al. (TPAMI 2018) and Reed et al. (2016) state for that split.
+Not verified here: the standard split of SUN, for which no class list was at hand, and SUN's and
+aPascal's overlap with ImageNet beyond equal names.
 """
 
 from __future__ import annotations
@@ -72,6 +75,22 @@ CUB = Benchmark(
     classes="60d1da4b4cd82624",
     ps_unseen="ea5622571a7ff9d4",
     ps_rows={11788: (7057, 1764, 2967)},
+    ss_unseen=_names(
+        "001.black_footed_albatross 004.groove_billed_ani 006.least_auklet 008.rhinoceros_auklet "
+        "009.brewer_blackbird 014.indigo_bunting 023.brandt_cormorant 029.american_crow "
+        "031.black_billed_cuckoo 033.yellow_billed_cuckoo 034.gray_crowned_rosy_finch "
+        "035.purple_finch 036.northern_flicker 037.acadian_flycatcher "
+        "038.great_crested_flycatcher 043.yellow_bellied_flycatcher 049.boat_tailed_grackle "
+        "051.horned_grebe 053.western_grebe 066.western_gull 072.pomarine_jaeger "
+        "079.belted_kingfisher 083.white_breasted_kingfisher 084.red_legged_kittiwake "
+        "086.pacific_loon 091.mockingbird 095.baltimore_oriole 096.hooded_oriole 098.scott_oriole "
+        "101.white_pelican 102.western_wood_pewee 103.sayornis 112.great_grey_shrike "
+        "114.black_throated_sparrow 119.field_sparrow 121.grasshopper_sparrow 130.tree_sparrow "
+        "135.bank_swallow 138.tree_swallow 147.least_tern 156.white_eyed_vireo "
+        "163.cape_may_warbler 165.chestnut_sided_warbler 166.golden_winged_warbler "
+        "180.wilson_warbler 183.northern_waterthrush 185.bohemian_waxwing 186.cedar_waxwing "
+        "187.american_three_toed_woodpecker 197.marsh_wren"
+    ),
     imagenet=_names("014.indigo_bunting 090.red_breasted_merganser"),
 )
 APY = Benchmark(

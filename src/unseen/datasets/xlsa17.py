@@ -55,8 +55,8 @@ def load_xlsa17(
     attributes : {"att", "original_att"}
         Class vectors scaled to unit length, or as published.
     class_lists : path, optional
-        For SS, the folder of its ``testclasses.txt`` (AwA's own folder, say). AwA's and aPY's
-        standard splits are known here and need none.
+        For SS, the folder of its ``testclasses.txt`` (AwA's own folder, say; the list in an xlsa17
+        folder is that of PS). The standard splits of AwA, CUB and aPY are known here and need none.
     max_bytes : int
         What a compressed variable may expand to.
 

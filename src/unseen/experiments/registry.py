@@ -39,8 +39,9 @@ NEARBY = Path("..") / "shared" / "data"
 """A data folder beside the project, relative to where the command is run."""
 _WORDS = re.compile(r"(?P<base>.+)\+(?P<kind>words|both)=(?P<file>.+)")
 """A data set whose class vectors are those of its class names, alone or beside its attributes."""
-STANDARD_CLASSES = "testclasses.txt"
-"""In a data set's folder, the unseen classes of its standard split where it is not known here (CUB)."""
+STANDARD_SPLITS = ("AWA", "APY", "CUB")
+"""Beginnings of the folders' names whose standard split is known. Their ``testclasses.txt`` does not
+tell it: in the xlsa17 layout that file lists the proposed split."""
 HELD_OUT = 0.2
 """The share of seen rows of a simulated set that is held out for the generalised setting."""
 
@@ -139,8 +140,7 @@ def find_real(extra: Path | None = None) -> dict[str, Path]:
             place = splits.parent
             if any(not p.name.lower().endswith("att_splits.mat") for p in place.glob("*.mat")):
                 folders.setdefault(place.name, place)
-                known = place.name.upper().startswith(("AWA", "APY"))  # their standard split is known
-                if known or (place / STANDARD_CLASSES).is_file():
+                if place.name.upper().startswith(STANDARD_SPLITS):
                     folders.setdefault(f"{place.name}:SS", place)
     return folders
 
@@ -196,12 +196,7 @@ def load(name: str, extra: Path | None = None) -> ZeroShotDataset:
     path = _path(name, extra)
     if path is None:
         raise DataError(f"There is no data set {name!r}.")
-    if not name.endswith(":SS"):
-        return load_dataset(path)
-    options: dict[str, Any] = {"split": "SS"}
-    if (path / STANDARD_CLASSES).is_file():
-        options["class_lists"] = path
-    return load_dataset(path, **options)
+    return load_dataset(path, split="SS") if name.endswith(":SS") else load_dataset(path)
 
 
 def _with_words(data: ZeroShotDataset, kind: str, file: str) -> ZeroShotDataset:

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.inductive.iap import score_deviation
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
@@ -20,7 +20,7 @@ from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.typing import Array, CandidateClasses
 
-LEAST = 1e-6
+LEAST_PROBABILITY = 1e-6
 """Added to an absorption probability before its logarithm."""
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
@@ -71,7 +71,16 @@ class SemanticManifold(TunedClassifier):
 
     published = choices(
         holds(PAPER, "A k-nearest-neighbour graph of classes and an absorbing Markov chain on it."),
+        holds(
+            PAPER,
+            "Its preprint's abstract (arXiv 1406.4112): seen and unseen classes in one graph, unseen "
+            "ones absorb, and a row joins the graph through the seen classes.",
+        ),
         sets("neighbours", 5, UNVERIFIED, "Its number of neighbours could not be read."),
+        holds(
+            UNVERIFIED,
+            "Whether an unseen class is joined to all seen ones, as here, or to the nearest.",
+        ),
     )
 
     citation = Citation(
@@ -107,8 +116,8 @@ class SemanticManifold(TunedClassifier):
         return {"ridge": (0.03, 0.3), "width": (0.03, 0.1, 0.3)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
-        return Sums.of(own, len(vectors), rows.X.shape[1]), vectors, basis, rows.X.dtype
+        _, sums, basis = span_sums(rows, len(vectors))
+        return sums, vectors, basis, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, self.seen_vectors_, basis, dtype = prepared
@@ -121,7 +130,7 @@ class SemanticManifold(TunedClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         P = softmax(Bank(self.coef_, self.intercept_)(X), axis=1)
         B = absorption(self.seen_vectors_, vectors, int(self.neighbours), self.width_)
-        return np.asarray(np.log(P @ B.astype(X.dtype) + X.dtype.type(LEAST)))
+        return np.asarray(np.log(P @ B.astype(X.dtype) + X.dtype.type(LEAST_PROBABILITY)))
 
     def _semantic_width(self) -> int:
         return int(self.seen_vectors_.shape[1])
@@ -145,6 +154,6 @@ def absorption(seen: Array, candidates: Array, neighbours: int, width: float) ->
         among[among > furthest] = np.inf
     # Of each row the nearest node has weight 1, so that no row of weights underflows.
     nearest = np.minimum(among.min(axis=1), out.min(axis=1))[:, None]
-    Q, R = np.exp(-(among - nearest) / unit), np.exp(-(out - nearest) / unit) + LEAST
+    Q, R = np.exp(-(among - nearest) / unit), np.exp(-(out - nearest) / unit) + LEAST_PROBABILITY
     total = Q.sum(axis=1, keepdims=True) + R.sum(axis=1, keepdims=True)
     return np.asarray(linalg.solve(np.eye(len(seen)) - Q / total, R / total))

@@ -1,8 +1,9 @@
-"""Items for a person to look at, as a file; and the labels that a person gave, read back."""
+"""Items for a person to look at, and the labels that a person gave, as files."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
 
 from unseen.exceptions import DataError
@@ -11,7 +12,7 @@ from unseen.labelling.fitting import Fitted
 from unseen.labelling.labels import COLUMNS
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.table_cells import read_cells
-from unseen.spreadsheet_cells import neutral_cell, original_cell
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.statistics.review_queue import rows_to_review
 
 
@@ -48,16 +49,36 @@ def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
     return len(rows)
 
 
-def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
+def write_known(path: str | Path, labels: Mapping[str, str], data: PoolData) -> None:
+    """Write labels that a person gave, in the form that :func:`read_known` reads.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with the columns image (or row, of texts) and label.
+    labels : mapping of str to str
+        Item, as ``data.items`` names it → class.
+    data : PoolData
+    """
+    with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([_item_column(data), "label"])
+        for item, label in labels.items():
+            writer.writerow([neutral_cell(item), neutral_cell(label)])
+
+
+def read_known(path: str | Path | None, data: PoolData, unknown: str = "") -> dict[int, str]:
     """Read the labels that a person gave to some items of the pool.
 
     Parameters
     ----------
     path : path, optional
         A table with a column image (or row, of texts) and a column label; lines with an empty label
-        are passed over. What :func:`write_review` wrote and a person filled in, or labels that the
-        studio exported. None for no labels.
+        are passed over. What :func:`write_review` wrote and a person filled in, or what
+        :func:`write_known` wrote. None for no labels.
     data : PoolData
+    unknown : str
+        The label of items that belong to no candidate; "" if there is none.
 
     Returns
     -------
@@ -80,7 +101,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
     candidates = {str(name) for name in data.candidates}
     known: dict[int, str] = {}
     for line, row in cells.rows:
-        item, label = original_cell(row[item_place].strip()), original_cell(row[label_place].strip())
+        item, label = row[item_place], row[label_place].strip()
+        item = item if item in rows else item.strip()
         if not label:
             continue
         if item not in rows:
@@ -88,7 +110,7 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
                 f"{path}, line {line}: {item!r} is not among the {len(rows)} items to label. Give the "
                 "name as it stands in the labels that were written."
             )
-        if label not in candidates:
+        if label not in candidates and not (unknown and label == unknown):
             raise DataError(
                 f"{path}, line {line}: {label!r} is not among the candidates "
                 f"({', '.join(sorted(candidates)[:10])}{', …' * (len(candidates) > 10)}). Correct the "

@@ -138,6 +138,37 @@ def candidates_of(model: SeenModel, vectors: Array, own: Array) -> Candidates:
     return Candidates(prior, model.start_space.of_means(prototypes), predictor)
 
 
+class Answer(NamedTuple):
+    """What scores are computed from: a space, and a prototype for each class in it."""
+
+    space: Space
+    seen_points: Array
+    """Means of the seen classes, (K, p)."""
+    points: Array
+    """Prototypes of the candidates, (L, p)."""
+    offsets: Array
+    map: PrototypeMap | None
+    """From the vector of any other class to its prototype."""
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        model: SeenModel,
+        candidates: Candidates,
+        points: Array,
+        offsets: Array | None = None,
+    ) -> Answer:
+        """Bring all prototypes into one space, in the precision of the features."""
+        dtype = model.space.full_matrix.dtype
+        means = space.of_means(model.means).astype(dtype)
+        offsets = np.zeros(len(points)) if offsets is None else offsets
+        predictor = candidates.predictor
+        predict = None if predictor is None else predictor.in_space(space)
+        kept_space = space.then(space.full_matrix.astype(dtype))
+        return cls(kept_space, means, points.astype(dtype), offsets, predict)
+
+
 @dataclass(frozen=True)
 class Prior:
     """What is known of the class means before the pool is seen, in whitened space."""
@@ -156,7 +187,7 @@ class Prior:
         return np.asarray(self.own == 0)
 
     def error_scale(self, n: Array, sums: Array) -> float:
-        """Return ĉ: squared errors of prediction in the pool, in units of those foretold.
+        """Return ĉ: squared errors of prediction in the pool, in units of the expected ones.
 
         Parameters
         ----------
@@ -176,8 +207,8 @@ class Prior:
         p = error.shape[1]
         noise = (float((1 / law.variances).sum()) + (p - len(law.variances)) / law.rest) / n
         weight = n / (n + 5)
-        foretold = float((weight * p * np.diag(self.covariance)).sum())
-        return float((weight * (squares - noise)).sum()) / max(foretold, 1e-300)
+        expected = float((weight * p * np.diag(self.covariance)).sum())
+        return float((weight * (squares - noise)).sum()) / max(expected, 1e-300)
 
     def posterior(self, n: Array, sums: Array, tie: float) -> Posterior:
         """Minimise F over μ, and measure how well μ is known then."""

@@ -90,7 +90,7 @@ class WDVSc(PointClassifier):
     published = choices(
         sets("shrinkage", None, CODE, "raywzy/VSC: no whitening."),
         sets("unit_length", True, CODE, "Centres, and so rows here, at unit length."),
-        sets("clusters", "random", CODE, "k-means from a random start."),
+        sets("clusters", "random", CODE, "Its Cluster: k-means++ with 50 starts."),
         sets(
             "constraint", "transport", CODE, "Sinkhorn; 'matching' and 'chamfer' are BMVSc and CDVSc."
         ),
@@ -153,8 +153,7 @@ class WDVSc(PointClassifier):
             moved[free] = self._map(problem.vectors[free])
             step = float(np.abs(moved - points).max())
             points = moved
-            before, labels = labels, problem.labels(points)
-            self._note_round(before, labels, None, cost)
+            labels, _ = self._relabel(problem, points, labels, None, cost)
             if step <= 1e-4 * float(np.abs(points).max()):
                 break
         return points

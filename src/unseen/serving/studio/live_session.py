@@ -195,7 +195,7 @@ class LiveSession:
         try:
             for name in self.session.methods:
                 self._show(f"{name}: learning …", None)
-                outcomes[name] = await self._watch(name, given, before)
+                outcomes[name] = await self._watch(name, given)
         except BaseException:
             self._data, self.key, self._rows, self.outcomes = last
             raise
@@ -212,7 +212,7 @@ class LiveSession:
             return {}
         return dict(zip(self._data.items, outcome.fitted.predicted.tolist(), strict=True))
 
-    async def _watch(self, name: str, given: dict[int, str], before: dict[str, str]) -> Outcome:
+    async def _watch(self, name: str, given: dict[int, str]) -> Outcome:
         """Learn in a thread; take each round as it comes, slowly enough to be seen."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[Snapshot | None]()
         history = self.rounds.setdefault(name, [])
@@ -224,10 +224,8 @@ class LiveSession:
 
         def work() -> Outcome:
             assert self._data is not None
-            known = bool(before) and all(item in before for item in self._data.items)
-            earlier = np.array([before[i] for i in self._data.items]) if known else None
             try:
-                return learn(self._data, name, given, earlier, hand_over)
+                return learn(self._data, name, given, hand_over)
             finally:
                 loop.call_soon_threadsafe(queue.put_nowait, None)
 

@@ -84,7 +84,6 @@ def learn(
     data: PoolData,
     method: str,
     corrections: Mapping[int, str] | None = None,
-    earlier: Array | None = None,
     on_round: Callable[[Snapshot], None] | None = None,
 ) -> Outcome:
     """Fit a method; call ``on_round`` with every round as it ends.
@@ -95,8 +94,6 @@ def learn(
     method : str
     corrections : mapping, optional
         Row of the pool → the class that a person gave it.
-    earlier : array, optional
-        The labels of the pool that the corrections were made to.
     on_round : callable, optional
         Called in this thread.
     """
@@ -107,7 +104,7 @@ def learn(
         if on_round is not None:
             on_round(history[-1])
 
-    task = labelling.Task(data, method, corrections=dict(corrections or {}), earlier_labels=earlier)
+    task = labelling.Task(data, method, corrections=dict(corrections or {}))
     fitted = labelling.fit(task, observe)
     last = history[-1] if history else None
     return Outcome(fitted, history, Snapshot.after(last, len(history), fitted.probabilities))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from unseen.labelling import save_model, write_report, write_text_report
+from unseen.labelling import save_model, write_known, write_report, write_text_report
 from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.outcomes import Outcome
-from unseen.serving.studio.sessions import write_known
 
 if TYPE_CHECKING:
     from unseen.serving.studio.app import Library
@@ -89,5 +88,7 @@ def _download(
 
 def _download_known(library: Library, live: LiveSession) -> None:
     with tempfile.TemporaryDirectory(dir=library.folder) as folder:
-        path = write_known(live.session.labels, Path(folder) / "known.csv", live.session.source.kind)
+        path = Path(folder) / "known.csv"
+        assert live.data is not None
+        write_known(path, live.session.labels, live.data)
         ui.download.content(path.read_bytes(), path.name)
