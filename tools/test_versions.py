@@ -37,9 +37,7 @@ def uv(*arguments: str | Path) -> None:
         sys.exit(f"uv {' '.join(map(str, arguments))}: ended with code {done.returncode}")
 
 
-def resolve(
-    python: str | Path, lowest: bool, extras: list[str], fixed: list[str], file: Path
-) -> None:
+def resolve(python: str | Path, lowest: bool, extras: list[str], fixed: list[str], file: Path) -> None:
     """Write the versions of the library's dependencies to a file."""
     named = [part for extra in extras for part in ("--extra", extra)]
     limits = ["--resolution", "lowest-direct"] if lowest else ["--constraint", "constraints.txt"]
