@@ -9,9 +9,11 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from unseen.features.words import readable
-from unseen.serving.studio.gallery_html import picture_address
+from unseen.serving.studio.gallery_html import gallery
 from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON
+from unseen.serving.studio.overview_html import picture_address
+from unseen.serving.studio.picture_lists import YOURS, said
 
 CLASS_BUTTONS = 12
 """Classes that are offered as buttons; the others are in a list below."""
@@ -20,22 +22,29 @@ CLASS_BUTTONS = 12
 class ClassDialogue:
     """Ask for the class of some rows, one after the other.
 
-    Keys: 1 to 9 choose a class, 0 none of them, the arrow to the right goes on without a label.
+    Keys: 1 to 9 choose a class, 0 none of them, arrows go on and back without a label.
 
     Parameters
     ----------
     live : LiveSession
     rows : list of int
         Of the pool.
+    closed : callable
+        Called when the dialogue ends.
     """
 
-    def __init__(self, live: LiveSession, rows: list[int]) -> None:
+    def __init__(self, live: LiveSession, rows: list[int], closed: Callable[[], None]) -> None:
         self._live, self._rows, self._place = live, rows, 0
         with ui.dialog() as self._dialog, ui.element("div").classes("chooser"):
             self._dialog.props('aria-label="Which class is it?"')
             self._box = ui.element("div").classes("fields")
             ui.keyboard(self._key, ignore=["input", "select", "textarea"])
-        self._dialog.on("hide", self._dialog.delete)
+
+        def hidden() -> None:
+            self._dialog.delete()
+            closed()
+
+        self._dialog.on("hide", hidden)
         self._draw()
         self._dialog.open()
 
@@ -55,16 +64,16 @@ class ClassDialogue:
         with self._box:
             ui.html("<h2>Which class is it?</h2>", sanitize=False)
             self._draw_item(row)
-            source = "Your label" if label is not None else f"{outcome.method} says"
+            source = "Your label" if label is not None else "The answer"
             many = f" · {self._place + 1:,} of {len(self._rows):,}" if len(self._rows) > 1 else ""
-            shown = readable(current) if current else "none of these"
-            ui.label(f"{source}: {shown} · {self._name(row)}{many}").classes("soft")
+            ui.label(f"{self._name(row)} · {source}: {said(current)}{many}").classes("soft")
             # tabindex: Quasar returns a Tab that leaves the dialogue to its first element that has one.
             buttons = "".join(
                 f'<button type="button" class="choice" tabindex="0" data-pick="{k}" '
                 f'aria-pressed="{str(classes[k] == current).lower()}">'
-                f"{escape(readable(classes[k]))}<small>{probabilities[k]:.0%}</small></button>"
-                for k in self._order[:CLASS_BUTTONS]
+                f"{_key(number)}{escape(readable(classes[k]))}"
+                f"<small>{probabilities[k]:.0%}</small></button>"
+                for number, k in enumerate(self._order[:CLASS_BUTTONS], 1)
             )
             ui.html(f'<div class="choices">{buttons}</div>', sanitize=False).on(
                 "click",
@@ -81,13 +90,13 @@ class ClassDialogue:
         data = self._live.data
         assert data is not None
         if data.texts is not None:
-            ui.label(data.texts[row])
+            ui.label(data.texts[row]).classes("item-text")
             return
         ui.html(
-            f'<img class="big" src="{picture_address(self._live.key, row)}" '
+            f'<img class="big" src="{picture_address(self._live.key, row)}?large=true" '
             f'alt="{escape(self._name(row))}">',
             sanitize=False,
-        ).style("display:flex; justify-content:center")
+        )
 
     def _name(self, row: int) -> str:
         data = self._live.data
@@ -98,15 +107,28 @@ class ClassDialogue:
         with ui.element("div").classes("line"):
             none = ui.button("None of these", on_click=lambda: self._give(NONE_OF_THESE))
             none.props("outline no-caps")
+            if self._place:
+                ui.button("Back", on_click=self._previous).props("flat no-caps")
             if label is not None:
                 ui.button("Take it back", on_click=lambda: self._give(None)).props("flat no-caps")
             if self._place + 1 < len(self._rows):
                 ui.button("Skip", on_click=self._next).props("flat no-caps")
             ui.button("Close", on_click=self._dialog.close).props("flat no-caps")
+        several = " · <kbd>←</kbd> back · <kbd>→</kbd> skip" * (len(self._rows) > 1)
+        most = f" to <kbd>{min(len(self._order), 9)}</kbd>" * (len(self._order) > 1)
+        keys = (
+            f"<kbd>1</kbd>{most} the class · <kbd>0</kbd> none of these{several} · <kbd>Esc</kbd> close"
+        )
+        ui.html(keys, sanitize=False).classes("soft keys-line")
 
     def _give(self, label: str | None) -> None:
         self._live.give(self._row, label)
         self._next()
+
+    def _previous(self) -> None:
+        if self._place:
+            self._place -= 1
+            self._draw()
 
     def _next(self) -> None:
         self._place += 1
@@ -125,20 +147,20 @@ class ClassDialogue:
             self._give(self._classes[self._order[number - 1]])
         elif event.key.arrow_right:
             self._next()
+        elif event.key.arrow_left:
+            self._previous()
+
+
+def _key(number: int) -> str:
+    """Return the key that chooses a class, where there is one."""
+    return f'<kbd aria-hidden="true">{number}</kbd>' if number <= 9 else ""
 
 
 def draw_labels(box: ui.element, live: LiveSession, choose: Callable[[int], None]) -> None:
     """Draw the labels that were given by hand, each with its picture."""
     box.clear()
-    box.visible = bool(live.session.labels)
-    chips = "".join(
-        f'<button type="button" class="chip" data-row="{row}" '
-        f'aria-label="{escape(item)}: {escape(readable(label) if label else "none of these")}, change">'
-        f'<img src="{picture_address(live.full_key, row)}" alt="">'
-        f"{escape(readable(label)) if label else 'none of these'}</button>"
-        for item, label in live.session.labels.items()
-        if (row := live.full_row(item)) is not None
-    )
+    given = live.session.labels
+    box.visible = bool(given)
 
     def pressed(event: GenericEventArguments) -> None:
         row = live.row_of(int(event.args["row"]))
@@ -148,10 +170,11 @@ def draw_labels(box: ui.element, live: LiveSession, choose: Callable[[int], None
             choose(row)
 
     with box:
-        ui.html("<h2>Your labels</h2>", sanitize=False)
-        ui.html(f'<div class="tiles">{chips}</div>', sanitize=False).on(
-            "click", pressed, js_handler=REPORT_PRESSED_BUTTON
+        ui.html(f"<h2>Your labels <small>{len(given):,}</small></h2>", sanitize=False)
+        shown = gallery(
+            live, YOURS, "Your labels", len(given), given, kind="captioned", key=live.full_key
         )
+        ui.html(shown, sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)
         note = (
             "Continue learns again; these keep your label, and count as sure. What is none of these is "
             "left out."

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen.labelling import PoolData
+from unseen.labelling import PoolData, rows_to_review
+from unseen.metrics import unsure
 from unseen.serving.studio import data_sources
 from unseen.serving.studio.outcomes import Outcome, Snapshot, learn
-from unseen.serving.studio.sessions import EXAMPLE, TEXTS, Session, Source
+from unseen.serving.studio.sessions import Session
 from unseen.typing import Array
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 NONE_OF_THESE = ""
 """The label of a picture that belongs to no candidate."""
+LEAST_TO_REVIEW = 24
+"""Pictures to look at first, however sure all of them are."""
 
 
 class Stopped(Exception):
@@ -68,12 +69,18 @@ class LiveSession:
     _data: PoolData | None = None
     _rows: dict[str, int] = field(default_factory=dict)
     _full_rows: dict[str, int] = field(default_factory=dict)
+    _queue: list[int] = field(default_factory=list)
     _stop: bool = False
 
     @property
     def data(self) -> PoolData | None:
         """The data that the results are about, once it was read."""
         return self._data
+
+    @property
+    def full_data(self) -> PoolData | None:
+        """The data with all rows, those that belong to no candidate included."""
+        return self._full
 
     @property
     def corrections(self) -> dict[int, str]:
@@ -99,6 +106,23 @@ class LiveSession:
         now = next(iter(self.outcomes.values())).fitted.predicted
         rows = np.flatnonzero(np.asarray(self.earlier) != now).tolist()
         return [row for row in rows if row not in self.marked]
+
+    @property
+    def rows_to_review(self) -> list[int]:
+        """Rows to look at first, without those that a person has labelled since."""
+        marked = self.marked
+        return [row for row in self._queue if row not in marked]
+
+    def history(self, method: str) -> list[Snapshot]:
+        """Return the rounds of a method: of its result, or so far."""
+        outcome = self.outcomes.get(method)
+        return self.rounds.get(method, []) if outcome is None else outcome.history
+
+    def snapshot(self, method: str, shown_round: int | None) -> Snapshot:
+        """Return the pool after a round of a method, or None for its result with the labels since."""
+        if shown_round is not None:
+            return self.history(method)[shown_round]
+        return self.outcomes[method].with_labels(self.corrections).result
 
     def full_row(self, item: str) -> int | None:
         """Return the row of an item among all rows."""
@@ -177,15 +201,18 @@ class LiveSession:
 
         self._show("Reading …", None)
         source, library = self.session.source, self.library
-        data = await asyncio.to_thread(lambda: read_source(source, library, tell))
-        self._full, self.full_key = data, library.add(data)
+        self._use(await asyncio.to_thread(lambda: data_sources.read_source(source, library, tell)))
+
+    def _use(self, data: PoolData) -> None:
+        self._full, self.full_key = data, self.library.add(data)
         self._full_rows = {item: row for row, item in enumerate(data.items)}
 
     async def _learn(self, labels: dict[str, str]) -> None:
         assert self._full is not None
         last = self._data, self.key, self._rows, self.outcomes
         before = self.labelled_items()
-        strangers = [self._full_rows[i] for i, label in labels.items() if label == NONE_OF_THESE]
+        known = self._full_rows  # a picture may be gone since it got its label
+        strangers = [known[i] for i, label in labels.items() if label == NONE_OF_THESE and i in known]
         data = self._full.without(strangers) if strangers else self._full
         self._data, self.key = data, self.library.add(data)
         self._rows = {item: row for row, item in enumerate(data.items)}
@@ -200,6 +227,7 @@ class LiveSession:
             self._data, self.key, self._rows, self.outcomes = last
             raise
         self.earlier = np.array([before.get(i, "") for i in data.items]) if before else None
+        self._queue = await asyncio.to_thread(_rows_to_review, next(iter(outcomes.values())))
         self.outcomes = outcomes
         self.session.learned, self.session.learned_with = True, dict(labels)
         self._keep()
@@ -250,31 +278,10 @@ class LiveSession:
             outcome.fitted.labels().write(place / f"labels-{name}.csv")
 
 
-def read_source(source: Source, library: Library, tell: Callable[[int, int], None]) -> PoolData:
-    """Return the data that a session names; paths outside the roots are refused."""
-    roots = library.roots
-    if source.kind == EXAMPLE:
-        return library.embedded()
-    classes = _class_table(source, library)
-    if source.kind == TEXTS:
-        return data_sources.texts(
-            roots.path(source.pool), classes, source.column, roots.optional_path(source.seen), tell
-        )
-    return data_sources.photographs(
-        roots.path(source.seen),
-        roots.optional_path(source.pool),
-        classes,
-        held_out=roots.names(source.held_out),
-        backbone=roots.backbone(source.backbone),
-        on_progress=tell,
-    )
-
-
-def _class_table(source: Source, library: Library) -> Path | None:
-    """Return the table of classes: one that was edited on the page lies with the sessions."""
-    if not source.classes:
-        return None
-    path = Path(source.classes)
-    if path.resolve().is_relative_to(library.sessions.folder.resolve()):
-        return path
-    return library.roots.path(source.classes)
+def _rows_to_review(outcome: Outcome) -> list[int]:
+    """Return the unsure rows, least sure first; then those of which a label helps most."""
+    given, confidence = outcome.fitted.task.corrections, outcome.result.confidence
+    order = np.argsort(confidence, kind="stable")
+    doubtful = [int(row) for row in order[: int(unsure(confidence).sum())] if int(row) not in given]
+    helpful = rows_to_review(outcome.fitted, LEAST_TO_REVIEW)
+    return list(dict.fromkeys([*doubtful, *helpful]))[: max(len(doubtful), LEAST_TO_REVIEW)]
