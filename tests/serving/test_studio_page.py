@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
+import json
 import re
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -154,6 +157,7 @@ def test_from_the_first_click_to_labels_model_and_report(page, tmp_path):
     tile.click()
     page.get_by_role("heading", name="Which class is it?").wait_for()
     page.locator(".choice").nth(1).click()
+    page.get_by_role("group", name="Your labels").scroll_into_view_if_needed()
     label = page.get_by_role("group", name="Your labels").locator(".tile")
     label.wait_for()
     chosen = label.locator(".caption").inner_text()
@@ -231,8 +235,8 @@ def test_by_keyboard_alone(page):
     open_dialogue()
     tab_to(".choice")
     page.keyboard.press("Enter")
-    page.get_by_role("group", name="Your labels").locator(".tile").wait_for()
     page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
+    page.get_by_role("group", name="Your labels").locator(".tile").wait_for()
     tab_to(".gallery .tile")
     first = page.evaluate("document.activeElement.dataset.row")
     page.keyboard.press("ArrowRight")
@@ -257,6 +261,23 @@ def test_at_the_width_of_a_phone(page):
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert min(b.bounding_box()["height"] for b in page.locator(".choice").all()) >= 44
+
+
+def test_the_screenshots_of_the_guide_show_the_pages_as_they_are(browser, tmp_path):
+    """The pictures have the headings and buttons that the pages have now."""
+    path = Path(__file__).parents[2] / "tools" / "studio_screenshots.py"
+    spec = importlib.util.spec_from_file_location("studio_screenshots", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    kept = json.loads(tool.WORDS.read_text(encoding="utf-8"))
+    with live(*STUDIO, "--sessions", tmp_path) as running, _opened(browser, running.url) as page:
+        assert tool.page_words(page) == kept["start"], "run: make screenshots"
+        tool.fill_session(page)
+        assert tool.page_words(page) == kept["session"], "run: make screenshots"
+    for name in ("studio-start", "studio"):
+        for size in tool.SIZES:
+            for scheme in tool.SCHEMES:
+                assert (tool.IMAGES / f"{name}{size}{scheme}.png").is_file()
 
 
 def test_what_is_wrong_is_told_on_the_page(page, studio):
