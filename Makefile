@@ -8,7 +8,9 @@ endif
 CORE := .venv/.core
 EVERYTHING := .venv/.everything
 RELEASE := .venv/.release
-SITE := .venv/.site
+DOCS_TOOLS := .venv/.site
+# The folder of the site below docs/_build: make docs SITE=0.1.0 builds a version beside others.
+SITE ?= html
 CODE := src tests examples benchmarks tools
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
@@ -138,17 +140,17 @@ check-workflows:
 golden: setup
 	@$(BIN)/python tests/golden/record_golden.py
 
-$(SITE): $(CORE) locks/docs.txt
+$(DOCS_TOOLS): $(CORE) locks/docs.txt
 	@echo "Installing what the site needs (a minute, only now) ..."
 	@$(LOCKED) locks/docs.txt
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-build-isolation --editable ".[docs]"
-	@touch $(SITE)
+	@touch $(DOCS_TOOLS)
 
 # Warnings are errors; every example and every picture is made anew.
-docs: $(SITE)
-	@rm -rf docs/gallery docs/reference/generated docs/design/generated
-	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
-	@echo "docs/_build/html/index.html"
+docs: $(DOCS_TOOLS)
+	@rm -rf docs/gallery docs/reference/generated docs/results/generated docs/design/generated
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/$(SITE)
+	@echo "docs/_build/$(SITE)/index.html"
 
 docs-check: setup docs
 	@$(BIN)/pytest -q -m site tests/site
@@ -193,5 +195,5 @@ bench-scale: setup
 	@$(BIN)/python benchmarks/scale.py --kill
 
 clean:
-	@rm -rf .venv out build dist docs/_build docs/gallery docs/reference/generated docs/design/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv out build dist docs/_build docs/gallery docs/reference/generated docs/results/generated docs/design/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true

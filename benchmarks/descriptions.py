@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from photographs import load_animals
 
 from unseen.datasets import load_xlsa17
-from unseen.datasets.image_folder import list_images
-from unseen.datasets.splits import read_lines
-from unseen.features import FeatureStore, backbone, describe, extract, mix, words
+from unseen.features import describe, mix, words
 from unseen.features.words import DEFAULT_WEIGHT
-from unseen.labelling.classes import read_classes
 from unseen.methods import DEFAULT, find
 from unseen.metrics import per_class_accuracy
 from unseen.semantics import ClassTable
@@ -43,16 +41,10 @@ class Seen(NamedTuple):
 
 def animals(cache: Path | None) -> Seen:
     """Read the photographs of the classes that ``unseen.txt`` does not name."""
-    folder = SHARED / "animal-photos"
-    held_out = set(read_lines(folder / "unseen.txt"))
-    paths = [p for p in list_images(folder / "images") if p.parent.name not in held_out]
-    with FeatureStore(cache) as store:
-        extraction = extract(paths, backbone("efficientnet-lite0"), store)
-    y = np.array([path.parent.name for path in extraction.paths])
-    given = read_classes(folder / "attributes.csv")
-    names = sorted(set(y.tolist()))
-    table = ClassTable(given.names, given.numbers).restricted_to(names)
-    return Seen(extraction.X, y, table, describe(names, words("minilm")))
+    data = load_animals(SHARED / "animal-photos", cache)
+    names = data.seen_classes.tolist()
+    by_words = describe(names, words("minilm"))
+    return Seen(data.X[data.train], data.y[data.train], data.semantics.restricted_to(names), by_words)
 
 
 def published(name: str) -> Seen:

@@ -6,15 +6,20 @@
 
 A constant is a number in a sentence that the code decides; a figure is one that ``unseen demo``
 measures. In the listing, ``{}`` stands for the number. A table stands between two comments in its page,
-``<!-- numbers: NAME; code DIGEST -->`` and ``<!-- end: NAME -->``, and is what its command prints; the
-digest is that of the code it was measured with. Tables marked ``edited`` are put together by hand
-from several runs: the script prints their command and leaves them alone.
+``<!-- numbers: NAME; code DIGEST; answers DIGEST -->`` and ``<!-- end: NAME -->``, and is what its
+command prints. The first digest is that of the code that it was measured with. The second is that of
+the golden answers of its methods at that time: code may change without a change of answers, but a
+table whose methods answer otherwise than when it was measured is stale, and the site is not built with
+it. Tables marked ``edited`` are put together by hand from several runs: the script prints their command
+and leaves them alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import lzma
 import pkgutil
 import re
 import shlex
@@ -24,6 +29,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +40,7 @@ from unseen.experiments.code_digest import code_digest
 ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "docs" / "numbers.toml"
 PICTURE = ROOT / "docs" / "img" / "demo.png"
+GOLDEN = ROOT / "tests" / "golden" / "answers.json.xz"
 NUMBER = r"[−+-]?\d[\d,]*(?:\.\d+)?|[a-z]+"
 WORDS = (
     "no",
@@ -152,25 +159,69 @@ def title_of(picture: Path) -> str:
         return str(image.info.get("Title", "0%"))
 
 
+@cache
+def golden_labels() -> dict[str, str]:
+    """Return, for every estimator, the labels that it gives the golden slices, as text."""
+    slices = json.loads(lzma.decompress(GOLDEN.read_bytes()))["slices"]
+    labels: dict[str, list[Any]] = {}
+    for name, recorded in sorted(slices.items()):
+        for estimator, answer in recorded["answers"].items():
+            labels.setdefault(estimator, []).append(
+                [name, answer["labels"], answer.get("transduction")]
+            )
+    return {estimator: json.dumps(answers) for estimator, answers in labels.items()}
+
+
+def answers_digest(methods: list[str]) -> str:
+    """Return a digest of the golden answers of some methods; ``none`` if none of them is recorded."""
+    recorded = [golden_labels()[method] for method in methods if method in golden_labels()]
+    return hashlib.sha256("\n".join(recorded).encode()).hexdigest()[:12] if recorded else "none"
+
+
 class Table(NamedTuple):
-    """A table in a page, between its two comments."""
+    """A table in a page, between its two comments, and what the results say about it."""
 
     name: str
     file: Path
     command: str
     edited: bool = False
+    topic: str = "accuracy"
+    title: str = ""
 
     def pattern(self) -> re.Pattern[str]:
-        """Return what finds the table: the digest is its first group, the lines between the second."""
-        first = rf"<!-- numbers: {re.escape(self.name)}; code (\w+) -->\n"
+        """Return what finds the table: the digests of code and answers, and the lines between."""
+        first = rf"<!-- numbers: {re.escape(self.name)}; code (\w+)(?:; answers (\w+))? -->\n"
         return re.compile(rf"{first}(.*?)\n<!-- end: {re.escape(self.name)} -->", re.S)
 
-    def code(self) -> str:
-        """Return the digest of the code that the table was measured with."""
+    def parts(self) -> tuple[str, str, str]:
+        """Return the digest of the code, that of the answers, and the lines of the table."""
         matches = self.pattern().findall(self.file.read_text(encoding="utf-8"))
         if len(matches) != 1:
             raise ValueError(f"{self.file.relative_to(ROOT)}: {len(matches)} tables {self.name!r}.")
-        return str(matches[0][0])
+        code, answers, lines = matches[0]
+        return str(code), str(answers), str(lines)
+
+    def code(self) -> str:
+        """Return the digest of the code that the table was measured with."""
+        return self.parts()[0]
+
+    def methods(self) -> list[str]:
+        """Return the methods that the table is about, by its lines, its columns or its command."""
+        text = self.parts()[2] + " " + self.command
+        return sorted(name for name in golden_labels() if re.search(rf"(?<!\w){name}(?!\w|\()", text))
+
+    def stale(self) -> str | None:
+        """Say that methods of the table answer otherwise than when it was measured, if they do.
+
+        Times do not depend on answers: they carry the digest of their code alone.
+        """
+        answers = self.parts()[1]
+        if self.topic == "speed" or answers == answers_digest(self.methods()):
+            return None
+        return (
+            f"{self.file.relative_to(ROOT)}: the answers of methods in the table {self.name!r} have"
+            f" changed since it was measured. Measure it again: {self.command}"
+        )
 
     def measure(self) -> None:
         """Run the command and put what it prints into the page."""
@@ -179,11 +230,16 @@ class Table(NamedTuple):
         self.write(printed, code_digest())
 
     def write(self, printed: str, digest: str) -> None:
-        """Put a table into the page, with the digest of the code that it was measured with."""
-        head, foot = f"<!-- numbers: {self.name}; code {digest} -->", f"<!-- end: {self.name} -->"
-        block = f"{head}\n{printed.strip()}\n{foot}"
-        page = self.file.read_text(encoding="utf-8")
-        self.file.write_text(self.pattern().sub(lambda _: block, page), encoding="utf-8")
+        """Put a table into the page, with the digests of its code and of its methods' answers."""
+
+        def put(answers: str) -> None:
+            head = f"<!-- numbers: {self.name}; code {digest}; answers {answers} -->"
+            block = f"{head}\n{printed.strip()}\n<!-- end: {self.name} -->"
+            page = self.file.read_text(encoding="utf-8")
+            self.file.write_text(self.pattern().sub(lambda _: block, page), encoding="utf-8")
+
+        put("none")
+        put(answers_digest(self.methods()))
 
 
 def tables() -> list[Table]:
@@ -228,6 +284,8 @@ def main() -> None:
         if asked and not table.edited and not options.check:
             print(f"{table.name}: {table.command}", flush=True)
             table.measure()
+        elif table.stale():
+            left.append(str(table.stale()))
         elif table.code() != code_digest():
             print(f"{table.name}: measured with code {table.code()}, by: {table.command}")
     if left:

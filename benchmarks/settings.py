@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from photographs import load_animals
 from pools import Task
 
 import unseen
@@ -22,6 +23,7 @@ Given = dict[str, Any]
 DATA = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 DATASETS: dict[str, Callable[[Path], ZeroShotDataset]] = {
     "letters": lambda _: load_letters_to_digits(),
+    "animals": lambda folder: load_animals(folder / "animal-photos"),
     "cub": lambda folder: load_xlsa17(folder / "xlsa17" / "CUB"),
     "awa1-ss": lambda folder: load_xlsa17(folder / "xlsa17" / "AWA1", split="SS"),
     "awa1-ps": lambda folder: load_xlsa17(folder / "xlsa17" / "AWA1"),

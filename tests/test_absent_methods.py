@@ -51,6 +51,18 @@ def test_absorption_is_where_a_walk_ends():
     np.testing.assert_allclose(B, ended, atol=1e-4)
 
 
+def test_the_manifold_scores_where_the_walk_of_a_row_ends():
+    model = SemanticManifold(toy.semantics, ridge=0.3, width=0.3).fit(X, y)
+    rows = toy.X[toy.unseen][:5]
+    table = model._table()
+    candidates = table.vectors[table.positions(np.unique(toy.y[toy.unseen]))]
+    B = absorption(model.seen_vectors_, candidates, 5, 0.3)
+    for row, scores in zip(rows, model.decision_function(rows), strict=True):
+        look = np.exp(row @ model.coef_ + model.intercept_)
+        ends = sum(p * B[k] for k, p in enumerate(look / look.sum()))
+        np.testing.assert_allclose(np.exp(scores), ends, atol=1e-4)
+
+
 def test_designed_attributes_are_the_best_orthogonal_ones():
     random = np.random.default_rng(1)
     means = random.normal(size=(9, 4))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from unseen import ESZSL, FastTraining, SelfPacedPrototypes, blas_threads
-from unseen.blas_threads import OneThread
+from unseen import ESZSL, FastTraining, SelfPacedPrototypes, guards
+from unseen.guards import OneThread
 
 
 def threads() -> set[int]:
@@ -43,7 +43,7 @@ def test_a_small_fit_has_one_thread(three_threads):
 
 
 def test_a_large_fit_keeps_the_threads(three_threads, monkeypatch):
-    monkeypatch.setattr(blas_threads, "MOST_WORK_OF_ONE_THREAD", 30 * 4 * 4 - 1)
+    monkeypatch.setattr(guards, "MOST_WORK_OF_ONE_THREAD", 30 * 4 * 4 - 1)
     X, y, semantics = small_problem()
     assert Watched(semantics).fit(X, y).threads_ == {3}
 

@@ -77,7 +77,32 @@ def test_a_table_is_replaced_between_its_comments(tmp_path):
     table = docs_numbers.Table("t", page, "python -c 'print(1)'")
     table.measure()
     text = page.read_text(encoding="utf-8")
-    assert re.fullmatch(r"a\n<!-- numbers: t; code [0-9a-f]{12} -->\n1\n<!-- end: t -->\nb\n", text)
+    marked = r"<!-- numbers: t; code [0-9a-f]{12}; answers none -->"
+    assert re.fullmatch(rf"a\n{marked}\n1\n<!-- end: t -->\nb\n", text)
+
+
+def test_a_table_is_stale_when_its_methods_answer_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setattr(docs_numbers, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- numbers: t; code unrecorded -->\n\n<!-- end: t -->\n", "utf-8")
+    table = docs_numbers.Table("t", page, "python measure.py")
+    answers = {"ESZSL": "[0, 1]", "ASTE": "[1, 1]"}
+    monkeypatch.setattr(docs_numbers, "golden_labels", lambda: answers)
+    table.write("| `ESZSL` | 58.3 |", "0" * 12)
+    assert table.methods() == ["ESZSL"]
+    assert table.stale() is None
+    answers["ASTE"] = "[0, 0]"
+    assert table.stale() is None, "the table says nothing about ASTE"
+    answers["ESZSL"] = "[1, 0]"
+    assert "Measure it again: python measure.py" in table.stale()
+    assert table._replace(topic="speed").stale() is None, "times do not depend on answers"
+
+
+def test_every_table_has_a_title_and_a_topic_of_the_results():
+    topics = {"accuracy", "generalisation", "robustness", "calibration", "speed"}
+    for table in docs_numbers.tables():
+        assert table.title, table.name
+        assert table.topic in topics, table.name
 
 
 @pytest.mark.parametrize(

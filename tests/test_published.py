@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from unseen import ESZSL, TASTE, SelfPacedPrototypes
 from unseen.exceptions import DataError
 from unseen.methods import catalogue, find
-from unseen.published import SOURCES, PublishedChoice
+from unseen.published import CODE, SOURCES, PublishedChoice
 
 ROOT = Path(__file__).parents[1]
 METHODS = [m for m in catalogue().values() if not m.fast and m.package == "unseen"]
@@ -57,8 +58,30 @@ def test_a_source_must_be_known():
         PublishedChoice("C", 1.0, "hearsay", "Somebody said so.")
 
 
-def test_the_guide_lists_the_same():
+NAMES_A_PROGRAM = re.compile(r"[\w-]+/[\w.-]+|\w+\.(py|m|txt)\b|README|SynC_fast|\bCLIP's own")
+
+
+@pytest.mark.parametrize("method", PUBLISHED, ids=lambda m: m.name)
+def test_what_code_says_names_the_program(method):
+    notes = [c.note for c in method.estimator.published if c.source == CODE]
+    assert not notes or any(NAMES_A_PROGRAM.search(note) for note in notes), notes
+
+
+@pytest.fixture(scope="module")
+def tool():
     spec = importlib.util.spec_from_file_location("published_forms", ROOT / "tools/published_forms.py")
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("method", PUBLISHED, ids=lambda m: m.name)
+def test_each_form_is_held_by_tests_that_exist(tool, method):
+    for name in tool.oracles(method.name):
+        file, test = name.split("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {test}(" in text, f"{file} has no {test}"
+
+
+def test_the_guide_lists_the_same(tool):
     assert tool.PAGE.read_text(encoding="utf-8") == tool.page(), "run python tools/published_forms.py"

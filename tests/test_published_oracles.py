@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
+from scipy.special import expit
 from sklearn.linear_model import Ridge
 
 from toys import make_toy
@@ -16,6 +17,7 @@ from unseen import (
     CMT,
     DAP,
     ESZSL,
+    RKT,
     SAE,
     SJE,
     SMS,
@@ -31,7 +33,7 @@ from unseen.exceptions import DivergenceError
 from unseen.inductive.cmt import _objective
 from unseen.rows.labelled import Rows
 from unseen.solvers.scheduled_descent import two_domain_cost
-from unseen.statistics.multigraph import multigraph, view_weights
+from unseen.statistics.multigraph import multigraph_walk
 from unseen.transductive._clusters import chamfer_plan, matching_plan
 
 SHARED = Path(os.environ.get("UNSEEN_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -60,6 +62,57 @@ def test_eszsl_is_the_closed_form_of_its_authors(gamma, lam, labels):
     KK = np.linalg.inv(X.T @ X + gamma * np.eye(X.shape[1]))
     V = KK @ X.T @ Y @ A @ np.linalg.inv(A.T @ A + lam * np.eye(A.shape[1]))
     np.testing.assert_allclose(model.compatibility_, V, rtol=1e-9, atol=1e-9 * np.abs(V).max())
+
+
+# Seven rows of three classes; the class of each, and the classes' vectors.
+SMALL_X = np.array([[2, 0, 1], [3, 1, 0], [0, 2, 1], [1, 3, 0], [0, 1, 3], [1, 0, 4], [2, 1, 3]], float)
+SMALL_Y = np.array(["a", "a", "b", "b", "c", "c", "c"])
+SMALL_TABLE = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 2.0]}
+
+
+FROZEN_ESZSL = {
+    (1.0, 1.0): (
+        *(0.1858745992162451, -0.20711613822586392, -0.26604916280726754),
+        *(0.06042037762736017, -0.04909155682223014, 0.0965799786248664),
+    ),
+    (100.0, 0.1): (
+        *(0.025547151910205148, -0.03192999985815893, -0.050237831812822084),
+        *(0.01030220853773152, -0.023626161414150772, 0.020401925390411073),
+    ),
+    (1e-3, 10.0): (
+        *(0.025455169785241538, -0.06620935301661789, -0.06094412694076273),
+        *(-0.0026920685569975524, -0.0015706615242121118, 0.03466200845736443),
+    ),
+    (10.0, 1e-3): (
+        *(0.20393985570912412, -0.18684280843796147, -0.28024752691853627),
+        *(0.08014195043629532, -0.08408748395934132, 0.0927290363008296),
+    ),
+}
+FROZEN_SAE = {
+    0.2: (
+        *(1.0478218562573485, -1.4721862766424698, 0.937556098820802),
+        *(-0.6813094281705622, 0.10180769907709926, 1.316154819223183),
+    ),
+    5.0: (
+        *(0.31510561774501356, -0.436695989003038, 0.1852242793437356),
+        *(-0.26782124583738665, 0.3052469559752909, 0.7467249524634848),
+    ),
+}
+
+
+@pytest.mark.parametrize(("gamma", "lam"), FROZEN_ESZSL)
+def test_eszsl_has_the_frozen_numbers_of_its_authors_formula(gamma, lam):
+    """(XᵀX + γI)⁻¹ XᵀYA (AᵀA + λI)⁻¹ of bernard24's program, computed once in exact fractions."""
+    model = ESZSL.as_published(SMALL_TABLE, "seen", gamma=gamma, lam=lam).fit(SMALL_X, SMALL_Y)
+    found = model.compatibility_.ravel()
+    np.testing.assert_allclose(found, FROZEN_ESZSL[gamma, lam], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("lam", FROZEN_SAE)
+def test_sae_centred_has_the_frozen_numbers_of_its_equation(lam):
+    """SSᵀW + W(λXXᵀ) = (1 + λ)SXᵀ on centred rows and vectors, solved once in exact fractions."""
+    model = SAE(SMALL_TABLE, "seen", lam=lam).fit(SMALL_X, SMALL_Y)
+    np.testing.assert_allclose(model.encoder_.ravel(), FROZEN_SAE[lam], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("lam", [0.2, 5.0, 500.0])
@@ -102,6 +155,40 @@ def test_dap_takes_the_binary_matrix_of_awa():
     assert flipped <= 20, "the overall mean gives AwA's matrix but for values at the threshold"
     own = DAP(semantics, ridge=1.0).fit(X, y)
     assert ((table > own.threshold_) != (binary > 0)).sum() > 400
+
+
+def test_dap_divides_by_priors_as_its_authors_program():
+    """DAP_eval.py: Πₘ p(aₘ|x) / Πₘ p(aₘ), with the attributes of each candidate."""
+    X, y = SEEN_X.astype(float), SEEN_Y
+    model = DAP.as_published(toy.semantics, ridge=1.0).fit(X, y)
+    table = model._table()
+    unseen = table.positions(np.unique(UNSEEN_Y))
+    binary = table.vectors > model.threshold_
+    P = expit((UNSEEN_X @ model.coef_ + model.intercept_) * model.slope_ + model.offset_)
+    prior = binary[table.positions(model.seen_classes_)].mean(axis=0)
+    prior = np.where((prior == 0) | (prior == 1), 0.5, prior)
+    naive = np.empty((len(P), len(unseen)))
+    for j, place in enumerate(unseen):
+        M = binary[place]
+        naive[:, j] = np.prod(np.where(M, P, 1 - P), axis=1) / np.prod(np.where(M, prior, 1 - prior))
+    answers = np.unique(UNSEEN_Y)[naive.argmax(axis=1)]
+    assert (answers == model.predict(UNSEEN_X)).mean() > 0.99
+
+
+def test_rkt_relates_vectors_as_they_are():
+    """generateKRTdata: a lasso of unseen over seen vectors, carried over to class means."""
+    X, y = toy.transductive()
+    model = RKT.as_published(toy.semantics).fit(X, y)
+    seen = seen_table(model)
+    means = np.stack([SEEN_X[np.equal(SEEN_Y, c)].mean(axis=0) for c in model.seen_classes_])
+    table = model._table()
+    unseen = table.vectors[table.positions(np.unique(UNSEEN_Y))]
+    penalty = model.penalty * np.abs(unseen @ seen.T).max(axis=1).mean()
+    for code, vector in zip(model.relations_, unseen, strict=True):
+        slope = seen @ (vector - code @ seen)  # stationary: within the penalty, at it where not zero
+        assert np.abs(slope).max() <= penalty * 1.05
+    own = model._space.of_means(model.relations_ @ means)
+    np.testing.assert_allclose(model.points_, own, atol=1e-3)
 
 
 def test_degenerate_priors_are_one_half():
@@ -251,25 +338,42 @@ def test_clusters_by_matching_and_by_chamfer_distance():
     assert (mass[:, None] * plan * distance).sum() == pytest.approx(both)
 
 
-def test_multigraph_is_that_of_a_naive_loop():
+def naive_nearest(S, rows, k, times):
+    """Each row keeps its second to (k + 1)-th largest entry, a prototype more; then symmetric."""
+    kept = np.zeros_like(S)
+    for node in range(len(S)):
+        near = np.argsort(-S[node])[1 : 1 + (k if node < rows else times * k)]
+        kept[node, near] = S[node, near]
+    return (kept + kept.T) / 2
+
+
+def test_the_multigraph_is_that_of_naive_loops():
     random = np.random.default_rng(3)
     views, rows, k = [random.normal(size=(12, 4)) for _ in range(2)], 10, 3
-    naive = np.zeros((12, 12))
-    for view in views:
-        unit = view / np.linalg.norm(view, axis=1, keepdims=True)
-        squares = ((unit[:, None] - unit) ** 2).sum(axis=2)
-        naive += np.exp(-squares / np.median(squares)) / 2  # two views count alike
-    np.fill_diagonal(naive, 0)
-    kept = np.zeros_like(naive)
-    for node in range(12):
-        near = np.argsort(-naive[node])[: k if node < rows else 2 * k]
-        kept[node, near] = naive[node, near]
-    W = multigraph(views, rows, k, 2)
-    assert sparse.issparse(W)
-    np.testing.assert_allclose(W.toarray(), (kept + kept.T) / 2, atol=1e-5)
-    assert all(np.allclose(w, 0.5) for w in view_weights(views, k))
-    three = view_weights([*views, random.normal(size=(12, 4))], k)
-    np.testing.assert_allclose(sum(three), 1.0)
+    unit = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in views]
+
+    def similar(a, b):
+        squares = ((a[:, None] - b) ** 2).sum(axis=2)
+        return np.exp(-squares / np.median(squares))
+
+    W = 0.25 * sum(naive_nearest(similar(u, u), rows, k, 2) for u in unit)
+    edges = []
+    for a, b in ((0, 1), (1, 0)):
+        S = similar(unit[a], unit[b])
+        S = (S - S.mean(axis=1, keepdims=True)) / S.std(axis=1, keepdims=True, ddof=1)
+        S = (S - S.mean(axis=0)) / S.std(axis=0, ddof=1)
+        edges += list(naive_nearest(S, rows, k, 2))
+    weights = [max(e.sum(), 0) / (e > 0).sum() for e in edges]
+    degree = [
+        sum(w * max(e[n], 0) ** 2 for w, e in zip(weights, edges, strict=True)) for n in range(12)
+    ]
+    for i in range(12):
+        for j in range(12):
+            shared = sum(w * max(e[i], 0) * max(e[j], 0) for w, e in zip(weights, edges, strict=True))
+            W[i, j] += 0.75 * shared / np.sqrt(degree[i] * degree[j])
+    root = 1 / np.sqrt(W.sum(axis=1))
+    walk = multigraph_walk(views, rows, k, 2)(np.eye(12))
+    np.testing.assert_allclose(walk, root[:, None] * W * root, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import typer
 import unseen
 from unseen import TransductiveClassifier, ZeroShotClassifier
 from unseen.cli import app
+from unseen.experiments.specification import parse
 from unseen.methods import find, select
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,14 @@ def test_python_blocks_run_as_printed(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for number, block in enumerate(python_blocks(page), start=1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def test_specifications_of_the_guide_are_read():
+    page = ROOT / "docs/guide/experiments.md"
+    blocks = re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    assert len(blocks) >= 3
+    for number, block in enumerate(blocks, start=1):
+        assert parse(block, f"{page.name}, block {number}", "guide").experiments
 
 
 def test_the_first_example_has_ten_lines(capsys):

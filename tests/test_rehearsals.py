@@ -9,9 +9,8 @@ from toys import Toy, make_toy
 from unseen import ALE, ESZSL, TASTE, SelfPaced, SelfPacedPrototypes, WDVSc, metrics
 from unseen.base import ZeroShotClassifier
 from unseen.datasets import load_letters_to_digits
-from unseen.rehearsals import rehearsed_answers
 from unseen.rows.labelled import Rows
-from unseen.statistics.evaluation import Calibration, mass_above, sorted_masses
+from unseen.statistics.held_out import Calibration, mass_above, sorted_masses
 from unseen.statistics.review_queue import rows_to_review
 
 BUILDERS = [SelfPacedPrototypes, TASTE, WDVSc, ESZSL, ALE, lambda s: SelfPaced(ESZSL(s))]
@@ -79,8 +78,9 @@ def test_rehearsals_are_fits_without_the_held_out_classes(hard: Toy, monkeypatch
 
     monkeypatch.setattr(ESZSL, "fit", watched)
     codes = np.searchsorted(model.seen_classes_, hard.y[hard.train])
-    answers = rehearsed_answers(model, Rows(hard.X[hard.train], codes), 0)
-    assert len(answers) == len(fitted) == 5
+    model._rehearse(Rows(hard.X[hard.train], codes))
+    assert len(fitted) == 5
+    assert model.calibration_.startswith("5 rehearsals")
     for rehearsal in fitted:
         assert not set(rehearsal.candidates) & set(rehearsal.seen_classes_.tolist())
         assert not set(rehearsal.candidates) & set(hard.y[hard.unseen].tolist())

@@ -1,45 +1,57 @@
-"""Below a method's docstring: its paper, what it can do, and its figures from the guides' tables.
+"""On a method's page: its paper, cost, when to take it and when not, and its figures from the guides.
 
-The figures are read from the tables that ``make docs-numbers`` writes, so a page shows what the guide
-shows, beside the command that measures it.
+The advice is that of ``docs/reference/advice.toml``. The figures are read from the tables that
+``make docs-numbers`` writes, so a page shows what the guide shows, beside the command that measures it.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 DOCS = Path(__file__).parents[1]
-TABLE = re.compile(r"<!-- numbers: (\S+); code \S+ -->\n(.*?)<!-- end: \1 -->", re.S)
+sys.path.insert(0, str(DOCS.parent / "benchmarks"))
+import docs_numbers  # noqa: E402 - it lies in the folder named above
 
 
 class Figures(NamedTuple):
     """One line of a table for one method."""
 
-    page: str
-    command: str
+    topic: str
+    name: str
+    title: str
     values: list[tuple[str, str]]
 
 
 @cache
+def advice() -> dict[str, dict[str, str]]:
+    """Return cost, when to take it and when not, by the name of the method."""
+    return tomllib.loads((DOCS / "reference/advice.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def measured() -> dict[str, list[Figures]]:
-    """Return the lines of all measured tables by the method that they begin with."""
-    listed = tomllib.loads((DOCS / "numbers.toml").read_text(encoding="utf-8"))["table"]
-    commands = {table["name"]: table["command"] for table in listed}
+    """Return the lines of all measured tables by the method that they are about."""
     found: dict[str, list[Figures]] = {}
-    for page in sorted((DOCS / "guide").glob("*.md")):
-        for name, table in TABLE.findall(page.read_text(encoding="utf-8")):
-            head, _, *lines = [cells(line) for line in table.splitlines() if line.startswith("|")]
-            for line in lines:
-                method = re.match(r"`(\w+)`", line[0])
-                if method:
-                    values = list(zip(head[1:], line[1:], strict=False))
-                    figures = Figures(f"/guide/{page.stem}", commands[name], values)
-                    found.setdefault(method[1], []).append(figures)
+    for table in docs_numbers.tables():
+        rows = [cells(line) for line in table.parts()[2].splitlines() if line.startswith("|")]
+        if not rows:
+            continue
+        head, _, *lines = rows
+        for line in lines:
+            method = next((m[1] for m in (re.match(r"`(\w+)`", cell) for cell in line[:2]) if m), None)
+            if method:
+                values = [
+                    pair for pair in zip(head, line, strict=False) if f"`{method}`" not in pair[1]
+                ]
+                found.setdefault(method, []).append(
+                    Figures(table.topic, table.name, table.title or table.name, values)
+                )
     return found
 
 
@@ -48,35 +60,59 @@ def cells(line: str) -> list[str]:
     return [cell.strip().replace("**", "") for cell in line.strip().strip("|").split("|")]
 
 
-def add_facts(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Add the facts to the docstring of a class that is a method of the catalogue."""
-    from unseen.methods import find, select
+def code(text: str) -> str:
+    """Return Markdown's code as reStructuredText's."""
+    return re.sub(r"`([^`]+)`", r"``\1``", text)
 
-    if what != "class" or not inspect.isclass(obj) or obj.__name__ not in select(fast=False):
-        return
-    method = find(obj.__name__)
-    if method.estimator is not obj:
-        return
+
+def learns_from(method: Any, estimator: Any) -> str:
+    """Return what a method can learn from."""
     able = {
         "a pool of unlabelled rows": method.transductive,
-        "no labelled row at all": not obj.needs_labelled_rows,
+        "no labelled row at all": not estimator.needs_labelled_rows,
         "class means alone (``FastTraining``)": method.takes_class_means,
         "rows in chunks or on a cluster": method.takes_chunks,
         "known labels of some rows of the pool": method.takes_known,
     }
-    taken = [text for text, yes in able.items() if yes] or ["labelled rows in memory"]
-    lines += ["", ".. rubric:: At a glance", ""]
-    if method.citation:
-        lines += [f"- Paper: {method.citation}."]
-    lines += [f"- Learns from: {', '.join(taken)}."]
-    for figures in measured().get(obj.__name__, []):
-        values = "; ".join(f"{title}: {value}" for title, value in figures.values)
-        lines += [f"- Measured by ``{figures.command}``: {values} (:doc:`{figures.page}`)."]
-    choosing = "choosing-transductive" if method.transductive else "choosing"
-    lines += [
-        f"- Mathematics: :doc:`/guide/estimators`; when to take it: :doc:`/guide/{choosing}`.",
-        "",
-    ]
+    return ", ".join([text for text, yes in able.items() if yes] or ["labelled rows in memory"])
+
+
+def facts(name: str, estimator: Any) -> list[str]:
+    """Return the lines about a method as reStructuredText."""
+    from unseen.methods import find, select
+
+    lines = ["", ".. rubric:: At a glance", "", ".. list-table::", "   :widths: 20 80", ""]
+
+    def add(title: str, text: str) -> None:
+        lines.extend([f"   * - {title}", f"     - {text}"])
+
+    transductive = estimator.learns_from_pool
+    if name in select(fast=False):
+        method = find(name)
+        if method.citation:
+            add("Paper", f"{method.citation}.")
+        add("Learns from", learns_from(method, estimator))
+    add("Cost", code(advice()[name]["cost"]))
+    add("Take it when", code(advice()[name]["take"]))
+    add("Not when", code(advice()[name]["leave"]))
+    choosing = "choosing-transductive" if transductive else "choosing"
+    add("More", f":doc:`Mathematics </guide/estimators>` · :doc:`which method </guide/{choosing}>`")
+    if name in measured():
+        lines += ["", ".. rubric:: Measured", "", ".. list-table::", "   :widths: 35 65", ""]
+        for figures in measured()[name]:
+            values = "; ".join(
+                f"{code(title)}: {code(value)}" for title, value in figures.values if value
+            )
+            add(f":doc:`{figures.title} </results/generated/{figures.topic}>`", values.lstrip(": "))
+    return [*lines, ""]
+
+
+def add_facts(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put the facts before the parameters of a class that is an estimator with advice."""
+    if what != "class" or not inspect.isclass(obj) or obj.__name__ not in advice():
+        return
+    place = next((n for n, line in enumerate(lines) if line.startswith(":Parameters:")), len(lines))
+    lines[place:place] = facts(obj.__name__, obj)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -31,16 +31,22 @@ def keep_formulas(app: Any, what: str, name: str, obj: object, options: Any, lin
     lines[:] = result
 
 
-def leave_out_routing(
-    app: Any, what: str, name: str, obj: object, skip: bool, options: Any
-) -> bool | None:
-    """Leave out scikit-learn's methods for routing metadata and for the type of output."""
+ABOUT_THE_CLASS = (
+    "citation", "learns_from_pool", "needs_labelled_rows", "published", "rehearses_in_directions",
+    "takes_chunks", "takes_class_means", "takes_known",
+)  # fmt: skip
+"""Attributes that the page of a method shows in words."""
+SCIKIT_LEARN = ("get_metadata_routing", "get_params", "set_output", "set_params")
+
+
+def leave_out(app: Any, what: str, name: str, obj: object, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn documents, and attributes that the page shows in words."""
     routing = name.startswith("set_") and name.endswith("_request")
-    return True if routing or name in ("get_metadata_routing", "set_output") else None
+    return True if routing or name in (*ABOUT_THE_CLASS, *SCIKIT_LEARN) else None
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect to autodoc; formulas before napoleon reads the sections."""
     app.connect("autodoc-process-docstring", keep_formulas, priority=100)
-    app.connect("autodoc-skip-member", leave_out_routing)
+    app.connect("autodoc-skip-member", leave_out)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""The reference, written from the code when the site is built: methods, modules, commands, HTTP routes.
+"""The reference, written from the code: methods, modules, commands, HTTP routes, errors.
 
 Nothing here is typed by hand, so that a new method, option or route has its page without another edit.
 The pages are written below ``docs/reference/generated`` and are not kept in the repository.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import importlib
 import inspect
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,6 +190,39 @@ def service_page() -> str:
     return "\n".join(lines)
 
 
+def errors_page() -> str:
+    """Write every error and warning of the library: what it means, and which modules raise it."""
+    exceptions = importlib.import_module("unseen.exceptions")
+    package = Path(str(exceptions.__file__)).parent
+    sources = {
+        ".".join(("unseen", *path.relative_to(package).with_suffix("").parts)): path.read_text("utf-8")
+        for path in sorted(package.rglob("*.py"))
+    }
+    lines = [
+        "# Errors and warnings",
+        "",
+        "A message says what was wrong, where, what was found there, and what to do. Parameters of a"
+        " wrong type or value raise scikit-learn's `InvalidParameterError`, which is a `ValueError`"
+        " and a `TypeError`; a model that was not fitted raises `NotFittedError`.",
+        "",
+    ]
+    for name in public_names("unseen.exceptions"):
+        value = getattr(exceptions, name)
+        if not inspect.isclass(value):
+            continue
+        pattern = re.compile(rf"raise {name}\b|warn\w*\([^)]*\b{name}\b", re.S)
+        modules = [module for module, text in sources.items() if pattern.search(text)]
+        kind = "warning" if issubclass(value, Warning) else "error"
+        lines += [f"## {name}", "", f"A {kind}; a kind of `{value.__bases__[0].__name__}`.", ""]
+        lines += [
+            " ".join(inspect.cleandoc(value.__doc__ or "").partition("Parameters\n")[0].split()),
+            "",
+        ]
+        if modules:
+            lines += ["Comes from " + ", ".join(f"`{module}`" for module in modules) + ".", ""]
+    return "\n".join(lines)
+
+
 def write_pages(app: Any, config: Any = None) -> None:
     """Write the pages, and leave those alone that would not change."""
     folder = Path(app.srcdir) / "reference/generated"
@@ -198,6 +232,7 @@ def write_pages(app: Any, config: Any = None) -> None:
         "methods.md": method_page(),
         "commands.md": command_page(),
         "service.md": service_page(),
+        "errors.md": errors_page(),
     }
     for name, text in pages.items():
         path = folder / name

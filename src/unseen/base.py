@@ -7,37 +7,36 @@ parameters may change after ``fit``: only the scores over the classes are comput
 
 from __future__ import annotations
 
+import logging
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable
-from copy import copy
-from importlib import import_module
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen import inputs, refusals
+from unseen import guards, inputs, refusals
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
+from unseen.model_export import ExportableModel, bare
 from unseen.published import PublishedForm
-from unseen.rehearsals import RehearsedAnswers
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, argmax, in_chunks, mapped, result, summed
-from unseen.semantics import ClassTable
-from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, CandidateClasses
+from unseen.rows.passes import aligned, argmax, mapped, result, spread, summed
+from unseen.semantics import ClassTable, place_among
+from unseen.statistics import held_out
+from unseen.typing import Array, CandidateClasses, Codes
+from unseen.unsure_answers import UnsureAnswers
 
-NOTED = ("transduction_", "labelled_round_")
-"""What a fitted model notes of its training rows: no worker needs it."""
+logger = logging.getLogger(__name__)
 
 
 class ZeroShotClassifier(
     PublishedForm,
+    ExportableModel,
     inputs.InputChecks,
-    RehearsedAnswers,
+    UnsureAnswers,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -56,8 +55,6 @@ class ZeroShotClassifier(
         On what the temperature was fitted.
     """
 
-    _write_file: ClassVar[Callable[[Any, str | PathLike[str]], None]]
-    """Set by :mod:`unseen.persistence`: estimators know no files."""
     citation: ClassVar[Citation | None] = None
     """The paper of the method; a class that has its own is listed by :mod:`unseen.methods`."""
     takes_chunks: ClassVar[bool] = False
@@ -69,9 +66,18 @@ class ZeroShotClassifier(
     learns_from_pool: ClassVar[bool] = False
     """Whether ``fit`` learns from unlabelled rows; -1 in y then always marks one."""
 
+    _shows_bad_values: ClassVar[bool] = False
+    """Whether NaN or infinity in a row always shows in its scores: X is then read once."""
+    rehearses_in_directions: ClassVar[bool] = False
+    """Whether answers are the same for rows in other coordinates: rehearsals then use the first
+    principal directions of the rows alone."""
+    _calibration_rows: ClassVar[int] = 30  # a class, where a temperature is fitted without folds
+
     seen_classes_: Array
     n_features_in_: int
     temperature_: float
+    calibration_: str
+    _is_rehearsal: bool = False  # a rehearsal has no rehearsals of its own
     name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
@@ -105,29 +111,24 @@ class ZeroShotClassifier(
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with inputs.whole_fit(self, X):
+        with guards.whole_fit(self, X):
             rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
             self._learn(rows)
             self._rehearse(rows)
         return self
 
     def decision_function(self, X: object) -> Any:
-        """Return the scores of the candidates, columns as in ``classes_``.
-
-        With exactly two candidates, as scikit-learn asks, the difference of their scores: positive
-        for ``classes_[1]``.
-        """
+        """Return the scores of the candidates as in ``classes_``; of two, the second less the first."""
         return result(mapped(kernels.decision, self._candidate_scores(X)))
 
     def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row."""
-        scores = self._candidate_scores(X)
-        return result(mapped(kernels.best_class, scores, given=(self.classes_,)))
+        return result(mapped(kernels.best_class, self._candidate_scores(X), given=(self.classes_,)))
 
     def predict_proba(self, X: object) -> Any:
         """Return probabilities; ``calibration_`` says on what they were fitted."""
-        scores = self._candidate_scores(X)
-        return result(mapped(kernels.softmax, scores, given=(self.temperature_, self.name_doubt_)))
+        scores, given = self._candidate_scores(X), (self.temperature_, self.name_doubt_)
+        return result(mapped(kernels.softmax, scores, given=given))
 
     def score(self, X: object, y: Any, sample_weight: Any = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
@@ -141,21 +142,6 @@ class ZeroShotClassifier(
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, which :func:`unseen.load` reads.
-
-        The file holds numbers and texts, never code. An old file is replaced only when the new one is
-        complete. See the guide for what is in it.
-
-        Parameters
-        ----------
-        path : str or path
-            By custom it ends in ``.safetensors``.
-        """
-        if not hasattr(ZeroShotClassifier, "_write_file"):
-            import_module("unseen.persistence")  # sets it: estimators themselves know no files
-        type(self)._write_file(self, path)
-
     @property
     def classes_(self) -> Array:
         """The candidates, in the order of the columns of ``decision_function``."""
@@ -163,24 +149,18 @@ class ZeroShotClassifier(
             raise AttributeError(f"{type(self).__name__} has no 'classes_' before fit.")
         return self._resolve()[0]
 
-    # Below: what subclasses and meta-estimators use.
-
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
-        """Validate training input, note the seen classes; codes are -1 for unlabelled rows."""
-        owner = type(self).__name__
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Check training input and note the seen classes; codes are -1 for unlabelled rows."""
+        owner, needs_labels = type(self).__name__, self.needs_labelled_rows
         marks = self._marks_unlabelled(), self._takes_chunks()
-        (X, codes, weights), classes = inputs.read_training(self, X, y, sample_weight, *marks)
-        if self.needs_labelled_rows and len(classes) < 2:
-            refusals.refuse_few_classes(classes, X.shape[1], self._parameters()[0], owner)
+        rows, classes = inputs.read_training(self, X, y, sample_weight, *marks)
+        if needs_labels and len(classes) < 2:
+            refusals.refuse_few_classes(classes, rows.X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
-        table = self._table()
-        if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
-            refusals.refuse_label_type(classes, table.classes)
-        if self.needs_labelled_rows:
-            inputs.check_differences(X, codes, self._seen_vectors(), owner)
-        inputs.check_range(table.vectors, owner, "semantics", table.classes)
-        inputs.check_range(X, owner, "X")
-        return X, codes, weights
+        guards.check_label_type(classes, self._table())
+        vectors = self._seen_vectors() if needs_labels else None
+        guards.check_training(rows, self._table(), vectors, owner)
+        return rows
 
     def _takes_chunks(self) -> bool:
         """Tell whether this estimator, with its parameters, sees rows through passes only."""
@@ -195,14 +175,16 @@ class ZeroShotClassifier(
         return self.learns_from_pool or self._parameters()[0] is not None
 
     def _table(self) -> ClassTable:
-        semantics, _ = self._parameters()
-        if semantics is None:
-            return ClassTable.one_hot(self.seen_classes_)
-        return ClassTable.of(semantics)
+        semantics = self._parameters()[0]
+        return ClassTable.one_hot(self.seen_classes_) if semantics is None else ClassTable.of(semantics)
 
     def _seen_vectors(self) -> Array:
         table = self._table()
         return table.vectors[table.positions(self.seen_classes_)]
+
+    def _places_among_seen(self, classes: Array) -> Codes:
+        """Return the place of each class among the seen ones, -1 for an unseen one."""
+        return place_among(classes, self.seen_classes_)
 
     def _resolve(self) -> tuple[Array, Array]:
         """Return the candidate classes and their vectors."""
@@ -214,19 +196,15 @@ class ZeroShotClassifier(
     def _candidate_scores(self, X: object) -> Any:
         """Return the scores of rows in memory, or in chunks of rows that are not."""
         check_is_fitted(self)
-        X = inputs.read_rows(self, X, finite=not self._shows_bad_values())
+        X = inputs.read_rows(self, X, finite=not self._shows_bad_values)
         candidates, vectors = self._resolve()
-        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
+        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 
-    def _shows_bad_values(self) -> bool:
-        """Tell whether NaN or infinity in a row always shows in its scores: X is then read once."""
-        return False
-
     def _rows_scores(self, X: Any, vectors: Array) -> Any:
         """Return ``_scores`` of rows that have been read; they are finite."""
-        if not in_chunks(X):
+        if isinstance(X, np.ndarray):
             return _scores_of(X, self, vectors)
         return mapped(_scores_of, X, given=(bare(self), vectors))
 
@@ -235,28 +213,8 @@ class ZeroShotClassifier(
         if vectors.shape[1] != self._semantic_width():
             refusals.refuse_width(vectors.shape[1], self._semantic_width(), type(self).__name__)
 
-    def _scorer(self, vectors: Array) -> Scorer:
-        """Return what ``_scores(X, vectors)`` computes, as a formula that can be written elsewhere.
-
-        A model whose scores have another form leaves this as it is, and is not exported.
-        """
-        raise NotImplementedError
-
-    def _formula(self, vectors: Array) -> Scorer:
-        """Return ``_scorer``, unless a subclass has written ``_scores`` anew and left it behind."""
-        for cls in type(self).__mro__:
-            if "_scorer" in vars(cls):
-                return self._scorer(vectors)
-            if "_scores" in vars(cls):
-                break
-        raise NotImplementedError
-
     def _label_embedding(self, X: object) -> Any:
-        """Return g(x) over the candidates: what Eq. (16) compares with the one-hot prediction.
-
-        Models whose scores are regressed on one-hot labels return their scores; the others return
-        their probabilities, which live in the same space.
-        """
+        """Return g(x) of Eq. (16): scores that were regressed on one-hot labels, or probabilities."""
         return mapped(kernels.softmax, self._candidate_scores(X), given=(self.temperature_,))
 
     def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
@@ -264,6 +222,65 @@ class ZeroShotClassifier(
         vectors = self._seen_vectors()
         self._calibrate(rows, vectors, self._fit(rows, vectors, held))
         return self
+
+    def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
+        """Keep the temperature that folds gave, or fit one on the training rows."""
+        self.calibration_ = "class-wise folds: scores of held-out seen classes"
+        if temperature is None:
+            X, *labels = rows.thinned(self._calibration_rows)
+            temperature = held_out.fit_temperature(self._scores(X, vectors), *labels)
+            self.calibration_ = "training rows among the seen classes: optimistic"
+        self.temperature_ = temperature
+
+    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+        """Calibrate probabilities and prediction sets in rehearsals, where classes can be held out.
+
+        ``rows`` are the labelled rows, ``pool`` those that the fit learned from without labels.
+        """
+        self.set_masses_, self.name_doubt_ = None, 0.0
+        if self._is_rehearsal or not self._can_rehearse():
+            return
+        try:
+            candidates = self._resolve()[1]
+        except ValueError:  # no candidate yet: one may be added after the fit
+            return
+        plan = held_out.plan_rehearsals(
+            rows, pool, self._seen_vectors(), len(candidates), self.rehearses_in_directions
+        )
+        answers = [a for rehearsal in plan.rehearsals if (a := self._answer(rehearsal)) is not None]
+        if not answers:
+            return
+        rehearsed = held_out.Rehearsed.of(answers, plan.rehearsals[0].as_pool)
+        temperature = rehearsed.temperature * spread(self._rows_scores(plan.compared, candidates))
+        if 0 < temperature < np.inf:
+            self.temperature_, self.name_doubt_ = temperature, rehearsed.doubt
+            self.set_masses_, self.calibration_ = rehearsed.masses, rehearsed.note
+
+    def _answer(self, rehearsal: held_out.Rehearsal) -> held_out.Answers | None:
+        """Fit a clone without the held-out classes; return its answers on these, None if it fails."""
+        classes, judged = self.seen_classes_, rehearsal.judged
+        settings = {"candidates": classes[rehearsal.held].tolist()}
+        copy = clone(self).set_params(**settings, **self._settings_to_rehearse(*rehearsal.shares))
+        copy._is_rehearsal = True
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                copy.fit(*rehearsal.training_input(classes))
+                scores = np.asarray(copy._candidate_scores(judged.X))
+                compared = scores if rehearsal.as_pool else copy._candidate_scores(rehearsal.learned.X)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            logger.debug("a rehearsal of %s was left out: %s", type(self).__name__, error)
+            return None
+        columns = place_among(classes[rehearsal.held], copy.classes_)
+        return held_out.Answers(scores, columns[judged.codes], spread(compared))
+
+    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+        """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
+        return {}
+
+    def _can_rehearse(self) -> bool:
+        """Tell whether classes can be held out: they have semantics, and answers need their labels."""
+        return self._parameters()[0] is not None and self.needs_labelled_rows
 
     def _fit_rows(self, rows: Rows, classes: Array, held: Rows | None = None) -> Self:
         """Fit on rows that another estimator has read; ``classes`` are those the codes point at."""
@@ -276,16 +293,6 @@ class ZeroShotClassifier(
         return {}
 
 
-def bare(model: object) -> Any:
-    """Return a copy of a fitted model without what it noted of its training rows, to be sent."""
-    sent = copy(model)
-    for name in NOTED:
-        vars(sent).pop(name, None)
-    if hasattr(sent, "estimator_"):
-        sent.estimator_ = bare(sent.estimator_)
-    return sent
-
-
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
     scores = model._scores(X, vectors)
-    return inputs.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)
+    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from unseen.base import bare
+from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import labelled_rows, read_labels, read_rows, whole_fit
+from unseen.inputs import labelled_rows, read_labels, read_rows
+from unseen.model_export import bare
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, class_patterns, summed
 from unseen.transductive._pool import TransductiveClassifier
@@ -95,9 +96,9 @@ class FastTraining(WrappingClassifier):
                     f"{type(wrapped(self)).__name__} learns from no pool, so FastTraining around it "
                     "takes neither 'known' nor 'observer'. Leave them out, or wrap a transductive one."
                 )
-            read, codes, weights = self._read(X, y, sample_weight)
+            read = self._read(X, y, sample_weight)
             if not transductive:
-                return self._learn(labelled_rows(read, codes, weights))
+                return self._learn(labelled_rows(*read))
             model = self._clone()
             model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
             all_patterns: list[Array] = []
@@ -107,7 +108,7 @@ class FastTraining(WrappingClassifier):
                 all_patterns.append(patterns)
                 return patterns, own
 
-            model._fit_read(read, codes, weights, compress, known, observer)
+            model._fit_read(read, compress, known, observer)
             self.patterns_ = all_patterns[0]
             self.transduction_, self.history_ = model.transduction_, model.history_
             self.labelled_round_ = model.labelled_round_

@@ -1,39 +1,32 @@
-"""What ``fit`` and ``predict`` are given: parameters, labels and rows, read and checked once."""
+"""What estimators are given: parameters, and rows and labels of any type, read once.
+
+Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
+only the classes are sorted: strings of one width are told apart by a hash of their characters, and
+objects by a dictionary.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from itertools import islice
+from itertools import repeat
 from numbers import Integral, Real
-from traceback import walk_stack
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from unseen import array_likes, refusals
-from unseen.blas_threads import OneThread, is_small
-from unseen.label_codes import NO_LABEL, coded_labels
 from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed
-from unseen.typing import Array, Classifier, Codes, RowValues
+from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed, taken
+from unseen.typing import Array, Codes, RowValues
 
-UNLABELLED = NO_LABEL
+UNLABELLED = -1
+"""The code of a row without a label."""
+
 FLOATS = [np.float64, np.float32]
-
-KEPT_STATE = {"_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
-"""Private attributes that scikit-learn makes, not ``fit``."""
-
-RANGE_EXPONENT = 0.375
-"""Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums
-of their squares then neither overflow nor vanish."""
-
-SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 20
-"""Where scikit-learn's scorers are, and how many frames above an estimator they are looked for."""
 
 
 class InputChecks:
@@ -75,30 +68,6 @@ class InputChecks:
             f"The '{name}' parameter of {type(self).__name__} must be {wanted}. "
             f"Got {getattr(self, name)!r} instead."
         )
-
-
-@contextmanager
-def whole_fit(estimator: Classifier, X: object) -> Iterator[None]:
-    """Fit to the end, or leave the estimator unfitted; on a small X, with one thread of BLAS.
-
-    An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no
-    mixture of two models answers. Failures of linear algebra get a remedy.
-    """
-    try:
-        with OneThread() if is_small(X) else nullcontext():
-            yield
-        temperature = getattr(estimator, "temperature_", 1.0)
-        if not 0 < temperature < np.inf:  # no probability can be computed
-            raise FloatingPointError(f"temperature {temperature}")
-    except BaseException as error:
-        kept_state = KEPT_STATE | set(estimator.get_params(deep=False))
-        for name in [n for n in vars(estimator) if n not in kept_state]:
-            if name[0] == "_" or name[-1] == "_":  # what fit has set
-                delattr(estimator, name)
-        numerical = isinstance(error, (np.linalg.LinAlgError, ArithmeticError))
-        if numerical or (isinstance(error, ValueError) and "must not contain infs or" in str(error)):
-            refusals.refuse_numbers(type(estimator).__name__, error)
-        raise
 
 
 def read_training(
@@ -189,6 +158,27 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     return coded_labels(column_or_1d(y, warn=True), minus_one)
 
 
+class Divided(NamedTuple):
+    """Training input in two parts: labelled rows and the pool."""
+
+    rows: Rows
+    pool: Any
+    """The unlabelled rows, (M, p)."""
+    labelled: Any
+    """Marks the labelled rows of X."""
+    unlabelled: Any
+    """Selects the others; see :func:`unseen.rows.passes.marked`."""
+    in_chunks: bool
+
+    @classmethod
+    def of(cls, read: Rows) -> Divided:
+        """Divide rows by their codes; nothing is copied where the rows of a part stand together."""
+        labelled = kept(has_label(read.codes))
+        unlabelled = marked(mapped(np.logical_not, labelled))
+        rows = read.take(marked(labelled))
+        return cls(rows, taken(read.X, unlabelled), labelled, unlabelled, in_chunks(read.X))
+
+
 def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
     """Leave the unlabelled rows out; nothing is copied where the others stand together."""
     return Rows(X, codes, weights).take(marked(has_label(codes)))
@@ -199,62 +189,88 @@ def has_label(codes: RowValues) -> Any:
     return mapped(np.not_equal, codes, given=(UNLABELLED,))
 
 
-def check_differences(X: Any, codes: Any, vectors: Array, owner: str) -> None:
-    """Refuse labelled rows that are all the same, and seen classes that all have one vector."""
-    labelled = np.flatnonzero(codes >= 0 if isinstance(X, np.ndarray) else [])
-    if len(labelled) > 1 and _all_alike(X, labelled):
-        refusals.refuse_constant_rows(len(labelled), owner)
-    if len(vectors) > 1 and _all_alike(vectors, np.arange(len(vectors))):
-        refusals.refuse_constant_vectors(vectors, owner)
+def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:
+    """Return the classes of labels of any type, and the code of each; -1 where a row has no label.
 
-
-def _all_alike(values: Array, rows: Codes) -> bool:
-    """Tell whether these rows are the same; of most arrays two rows say no."""
-    first, second = values[rows[0]], values[rows[1]]
-    return bool((first == second).all() and (values[rows] == first).all())
-
-
-def check_range(values: RowValues, owner: str, name: str, classes: Array | None = None) -> None:
-    """Refuse numbers whose squares overflow or vanish; rows in chunks are judged by their scores."""
-    if not isinstance(values, np.ndarray):
-        return
-    kind = np.finfo(values.dtype)
-    least, most = (float(v) ** RANGE_EXPONENT for v in (kind.tiny, kind.max))
-    with np.errstate(all="ignore"):
-        squares = float(np.einsum("ij,ij->", values, values))
-    if least**2 <= squares <= most**2:  # one pass; else the largest number decides
-        return
-    largest = float(max(values.max(), -values.min()))
-    if largest != 0 and not least <= largest <= most:
-        refusals.refuse_range(values, (least, most), owner, name, classes)
-
-
-def finite_scores(scores: Array, X: Array, vectors: Array, owner: str, temperature: float) -> Array:
-    """Return scores whose probabilities are numbers; raise where one is not."""
-    most = float(np.finfo(scores.dtype).max) * temperature
-    if np.isfinite(scores).all() and (temperature >= 1 or np.abs(scores).max(initial=0) < most):
-        return scores
-    with np.errstate(all="ignore"):
-        wrong = np.flatnonzero(~np.isfinite(scores / temperature).all(axis=1))
-    if len(wrong):
-        refusals.refuse_scores(wrong, X, vectors, owner)
-    return scores
-
-
-def check_scikit_learn_scorer(candidates: Array, wanted: object, owner: str) -> None:
-    """Refuse to answer a scorer of scikit-learn none of whose true labels is a candidate.
-
-    A scorer such as "accuracy" calls ``predict`` and compares the answer with labels that it does not
-    pass on, and all answers would be wrong. The labels are read from the scorer's own frame, if it has
-    the names that are known here; else nothing is refused.
+    Without ``minus_one``, the integer -1 is a class as any other.
     """
-    stack = islice(walk_stack(sys._getframe(1)), SCORER_FRAMES)
-    scorers = (f.f_locals for f, _ in stack if f.f_globals.get("__name__") == SCORER_MODULE)
-    labels = next((np.asarray(names["y_true"]) for names in scorers if "y_true" in names), None)
-    if labels is None or not len(labels):
-        return
-    if labels.dtype.kind == "f":  # integers that a missing value turned into floats
-        labels = labels[np.isfinite(labels)].astype(np.int64)
-    labels, named = np.unique(labels.astype(str)), candidates.astype(str)
-    if len(labels) and not np.isin(labels, named).any():
-        refusals.scored_codes(labels, named, wanted, owner)
+    if labels.dtype.kind in "US":
+        return text_codes(labels)
+    if labels.dtype.kind not in "iufb":
+        return object_codes(labels)
+    named = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), dtype=bool)
+    given = labels[named]
+    if given.dtype.kind == "f":  # integers that a missing value turned into floats
+        check_classification_targets(given)
+        given = given.astype(np.int64)
+    if minus_one and given.dtype.kind in "iu":
+        counted = given != UNLABELLED
+        named[named], given = counted, given[counted]
+    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+    classes, codes[named] = np.unique(given, return_inverse=True)
+    return classes, codes
+
+
+def text_codes(labels: Array) -> tuple[Array, Codes]:
+    """Return the classes of a NumPy array of strings or bytes, and the code of each label.
+
+    >>> text_codes(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    _, first, group = np.unique(_hashes(labels), return_index=True, return_inverse=True)
+    examples = labels[first]
+    if not np.array_equal(examples[group], labels):  # two strings with one hash
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes
+    classes, place = np.unique(examples, return_inverse=True)
+    return classes, place[group]
+
+
+def object_codes(labels: Array) -> tuple[Array, Codes]:
+    """Return the classes of an array of objects, and the code of each label; -1 where it is missing.
+
+    All labels that are not missing (None, NaN, ``pandas.NA``) must be strings, or all integers.
+
+    >>> object_codes(np.array(["b", None, "a"], dtype=object))
+    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
+    """
+    values = labels.tolist()
+    kinds = set(map(type, values))
+    floats = {kind for kind in kinds if issubclass(kind, float)}
+    if floats and all(is_missing(v) for v in values if type(v) in floats):  # 1.0 is no class, NaN none
+        kinds -= floats
+    kinds = {kind for kind in kinds if kind.__name__ not in _MISSING_TYPES}
+    texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
+    if not (texts or integers):
+        raise ValueError(
+            "Unknown label type: y must hold strings or integers, all of one type, and None for "
+            f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
+            "labels in one type, that of the classes of semantics."
+        )
+    distinct = [label for label in dict.fromkeys(values) if not is_missing(label)]
+    if not distinct:
+        return np.empty(0, dtype=np.int64), np.full(len(values), UNLABELLED, dtype=np.intp)
+    classes, place = np.unique(np.array(distinct), return_inverse=True)
+    code_of = dict(zip(distinct, place.tolist(), strict=True))
+    return classes, np.fromiter(map(code_of.get, values, repeat(UNLABELLED)), np.intp, len(values))
+
+
+def is_missing(label: object) -> bool:
+    """Tell whether a label says that there is none."""
+    missing = label is None or type(label).__name__ in _MISSING_TYPES
+    return missing or (isinstance(label, float) and bool(np.isnan(label)))
+
+
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # the last two are those of pandas
+
+
+def _hashes(labels: Array) -> npt.NDArray[np.uint64]:
+    """Return a hash of each string: the sum of its characters with random odd factors."""
+    letter = np.uint32 if labels.dtype.kind == "U" else np.uint8
+    width = labels.dtype.itemsize // np.dtype(letter).itemsize
+    letters = np.ascontiguousarray(labels).view(letter).reshape(len(labels), width)
+    factors = np.random.default_rng(0).integers(2**63, size=width, dtype=np.uint64) * 2 + 1
+    hashes = np.zeros(len(labels), dtype=np.uint64)
+    for column, factor in zip(letters.T, factors, strict=True):  # modulo 2**64, without a wide copy
+        hashes += column * factor
+    return hashes

@@ -19,7 +19,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unseen.inputs import UNLABELLED, read_labels, whole_fit
+from unseen.guards import whole_fit
+from unseen.inputs import UNLABELLED, read_labels
 from unseen.rows.labelled import class_folds
 from unseen.semantics import ClassTable
 from unseen.typing import Array

@@ -2,8 +2,12 @@
 
     python tests/attack/service_load.py --seconds 60
 
-A process of its own asks ``/health`` over a new connection twice a second and reads the memory of the
-service. Everything stays on 127.0.0.1.
+Three processes: the service; the probe, which asks for ``/health`` over a new connection twice a second
+and reads the memory of the service; and all that comes at it, with a lower priority, so that the probe
+waits for the service and not for its turn beside the attackers. Beside it stands what the service says
+of itself in ``/metrics``: how long ``/health`` took from its first byte on, and how late the event loop
+was; and how much processor time it had, which is little if other work shares the machine.
+Everything stays on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import argparse
 import asyncio
 import collections
 import json
+import os
 import re
 import socket
 import subprocess
@@ -25,27 +30,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "serving")]
 
-PROBE = """
-import http.client, json, sys, time
-port, pid, end = int(sys.argv[1]), sys.argv[2], time.monotonic() + float(sys.argv[3])
-def memory():
-    text = open(f"/proc/{pid}/status").read()
-    return int(text.split("VmRSS:")[1].split()[0]) / 1024
-first, times, most, failures = memory(), [], 0, 0
-while time.monotonic() < end:
-    begin = time.monotonic()
-    try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        connection.request("GET", "/health")
-        assert connection.getresponse().status == 200
-        connection.close()
-        times.append(time.monotonic() - begin)
-    except (OSError, http.client.HTTPException, AssertionError):
-        failures += 1
-    most = max(most, memory())
-    time.sleep(0.5)
-print(json.dumps({"health": times, "failures": failures, "first": first, "most": most}))
-"""
+PROBE_EVERY_SECONDS = 0.5
+ATTACKERS_NICENESS = 5
 
 
 def request(body: dict[str, Any], path: str = "/predict") -> bytes:
@@ -133,43 +119,113 @@ class Load:
         await asyncio.gather(*jobs)
 
 
+def load(port: int, seconds: float, clients: int, attackers: bool) -> dict[str, Any]:
+    """Come at a service, and return what its clients saw."""
+    import numpy as np
+
+    from toys import make_toy
+
+    rows = make_toy().X[:8].round(3).tolist()
+    coming = Load(port, seconds, rows)
+    asyncio.run(coming.run(clients, attackers))
+    p50, p99 = np.percentile(coming.times, [50, 99]) if coming.times else (float("nan"),) * 2
+    return {
+        "requests a second": round(len(coming.times) / seconds, 1),
+        "p50": round(float(p50), 3),
+        "p99": round(float(p99), 3),
+        "statuses": dict(coming.statuses),
+        "attacks": dict(coming.attacks),
+    }
+
+
+def probe(port: int, pid: int, seconds: float) -> dict[str, Any]:
+    """Ask for ``/health`` again and again, and return how long it took and what the service held."""
+    import http.client
+    import statistics
+
+    def memory() -> float:
+        text = Path(f"/proc/{pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) / 1024
+
+    def processor() -> float:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    spent = processor()
+    end = time.monotonic() + seconds
+    first, most, overslept = memory(), 0.0, 0.0
+    times: list[float] = []
+    failures: list[str] = []
+    while time.monotonic() < end:
+        begin = time.monotonic()
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/health")
+            status = connection.getresponse().status
+            connection.close()
+            times.append(time.monotonic() - begin)
+            if status != 200:
+                failures.append(f"status {status}")
+        except (OSError, http.client.HTTPException) as error:
+            failures.append(repr(error))
+        most = max(most, memory())
+        begin = time.monotonic()
+        time.sleep(PROBE_EVERY_SECONDS)
+        overslept = max(overslept, time.monotonic() - begin - PROBE_EVERY_SECONDS)
+    return {
+        "health, worst": round(max(times), 3),
+        "health, median": round(statistics.median(times), 3),
+        "health, asked": len(times),
+        "health, failed": failures,
+        "the probe's own worst delay": round(overslept, 3),
+        "service: share of a processor": round((processor() - spent) / seconds, 2),
+        "memory before, MB": round(first),
+        "memory growth, MB": round(most - first),
+    }
+
+
+def own_figures(url: str) -> dict[str, Any]:
+    """Return what the service noted of itself: the bounds below which its slowest cases lay."""
+    import httpx
+
+    text = httpx.get(f"{url}/metrics", timeout=20).text
+    return {
+        "service: /health, at most": _bound(text, "unseen_request_seconds", 'path="/health",'),
+        "service: loop late by, at most": _bound(text, "unseen_loop_delay_seconds", ""),
+    }
+
+
+def _bound(text: str, name: str, labels: str) -> str:
+    """Return the least bound of a histogram below which everything lies."""
+    buckets = re.findall(rf'^{name}_bucket{{{labels}le="([^"]+)"}} (\d+)$', text, re.M)
+    return next(bound for bound, count in buckets if count == buckets[-1][1])
+
+
 def attack(seconds: float, clients: int = 200, attackers: bool = True) -> dict[str, Any]:
     """Serve a small model, attack it, and return what was measured."""
-    import numpy as np
     from live import live
     from toy_models import write_model
 
-    from toys import make_toy
+    def begin(*arguments: object) -> subprocess.Popen[str]:
+        command = [sys.executable, __file__, *map(str, arguments)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def figures(process: subprocess.Popen[str]) -> dict[str, Any]:
+        shown, _ = process.communicate()
+        assert process.returncode == 0, process.args
+        return dict(json.loads(shown))
 
     with tempfile.TemporaryDirectory() as folder:
         path = write_model(Path(folder) / "toy.safetensors")
         with live("serve", path, "--port", "0") as service:
-            rows = make_toy().X[:8].round(3).tolist()
-            asyncio.run(Load(service.port, 2, rows).run(10, False))  # warm
-            command = [sys.executable, "-c", PROBE, str(service.port), str(service.process.pid)]
-            probe = subprocess.Popen([*command, str(seconds)], stdout=subprocess.PIPE, text=True)
-            load = Load(service.port, seconds, rows)
-            asyncio.run(load.run(clients, attackers))
-            probed = json.loads(probe.communicate()[0])
-            begin = time.monotonic()
+            load(service.port, 2, 10, False)  # warm
+            asking = ["--port", service.port, "--seconds", seconds, "--clients", clients]
+            coming = begin(*asking, *(["--alone"] if not attackers else []))
+            probing = begin(*asking, "--probe", service.process.pid)
+            found = figures(coming) | figures(probing) | own_figures(service.url)
+            stopping = time.monotonic()
             code = service.stop()
-            stopped = time.monotonic() - begin
-    p50, p99 = np.percentile(load.times, [50, 99]) if load.times else (float("nan"),) * 2
-    return {
-        "requests a second": round(len(load.times) / seconds, 1),
-        "p50": round(float(p50), 3),
-        "p99": round(float(p99), 3),
-        "statuses": dict(load.statuses),
-        "attacks": dict(load.attacks),
-        "health, worst": round(max(probed["health"]), 3),
-        "health, median": round(float(np.median(probed["health"])), 3),
-        "health, asked": len(probed["health"]),
-        "health, failed": probed["failures"],
-        "memory before, MB": round(probed["first"]),
-        "memory growth, MB": round(probed["most"] - probed["first"]),
-        "exit code": code,
-        "seconds to stop": round(stopped, 1),
-    }
+    return found | {"exit code": code, "seconds to stop": round(time.monotonic() - stopping, 1)}
 
 
 def main() -> None:
@@ -178,9 +234,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--alone", action="store_true", help="clients without attackers")
+    parser.add_argument("--port", type=int, help="of a service that runs; print one line")
+    parser.add_argument("--probe", type=int, help="only ask for /health; the id of its process")
     options = parser.parse_args()
-    found = attack(options.seconds, options.clients, not options.alone)
-    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    if options.port is None:
+        found = attack(options.seconds, options.clients, not options.alone)
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    elif options.probe:
+        sys.stdout.write(json.dumps(probe(options.port, options.probe, options.seconds)))
+    else:
+        os.nice(ATTACKERS_NICENESS)
+        shown = load(options.port, options.seconds, options.clients, not options.alone)
+        sys.stdout.write(json.dumps(shown))
 
 
 if __name__ == "__main__":

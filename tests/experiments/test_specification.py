@@ -17,7 +17,7 @@ from unseen.experiments import (
     read,
     registry,
 )
-from unseen.experiments.specification import derive_seed, parse
+from unseen.experiments.specification import PRESETS, derive_seed, parse
 from unseen.methods import catalogue
 
 GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\n'
@@ -90,6 +90,18 @@ def test_paper_specification_names_known_methods(budget):
         paper_specification("huge")
 
 
+def test_the_full_budget_has_five_trials_of_everything():
+    experiments = paper_specification("full").experiments
+    measured = [e for e in experiments if not set(e.methods) <= set(registry.MEASUREMENTS)]
+    assert {e.trials for e in measured} == {5}
+    ran = {preset: {m for e in measured if e.preset == preset for m in e.methods} for preset in PRESETS}
+    tables = [m for m in catalogue().values() if not m.fast and m.package == "unseen"]
+    without_labels = {"EMDirichlet", "TransCLIP", "ZLaP", "StatA"}  # other settings, other tables
+    published = {m.name for m in tables if m.estimator.published} - without_labels
+    assert published <= ran["published"]
+    assert published <= ran["default"]
+
+
 def test_seeds_come_from_names_alone():
     assert derive_seed("letters", "trial", 0) == 877758852
     cells = make_plan(parse(GOOD + "trials = 2", "mine", "mine")).cells
@@ -134,7 +146,7 @@ def test_real_data_is_found_with_its_standard_split(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         for file in ("att_splits.mat", "binaryAtt_splits.mat", *files):
             (folder / file).touch()
-    assert sorted(registry.find_real(tmp_path)) == ["AWA1", "AWA1:SS", "CUB"]
+    assert sorted(registry.find_real(tmp_path)) == ["AWA1", "AWA1:SS", "CUB", "CUB:SS"]
 
 
 def test_changed_data_is_another_cell(tmp_path):

@@ -47,6 +47,15 @@ def test_an_offset_by_hand(toy: Toy) -> None:
     assert not np.isin(all_unseen, none.seen_classes_).any()
 
 
+def test_classes_with_few_rows(toy: Toy) -> None:
+    """Two rows a class: one is tested on. One row a class: none is left, and the offset is 0."""
+    places = np.concatenate([np.flatnonzero(toy.y == c)[:2] for c in np.unique(toy.y[toy.train])])
+    two = CalibratedStacking(ESZSL(toy.semantics)).fit(toy.X[places], toy.y[places])
+    assert np.isfinite(two.bias_)
+    one = CalibratedStacking(ESZSL(toy.semantics)).fit(toy.X[places[::2]], toy.y[places[::2]])
+    assert one.bias_ == 0.0
+
+
 def test_messages(toy: Toy) -> None:
     X, y = toy.X[toy.train], toy.y[toy.train]
     with pytest.raises(ValueError, match=r"'bias' parameter of CalibratedStacking must be 'auto' or a"):

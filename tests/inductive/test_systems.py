@@ -39,7 +39,7 @@ from unseen.inductive.sync import _one_versus_other
 from unseen.model_selection import ClassWiseSearch
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
-from unseen.statistics.evaluation import fit_temperature
+from unseen.statistics.held_out import fit_temperature
 
 SYSTEMS = [m for m in INDUCTIVE if name_of(m) not in ("PrototypeRidge", "ESZSL", "ASTE", "SJE")]
 every = pytest.mark.parametrize("model", SYSTEMS, ids=name_of)
@@ -383,7 +383,7 @@ def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy) -> None:
     model.fit(X, y)
     few = Rows(X, codes).thinned(20)
     assert np.bincount(few.codes).tolist() == [20] * 12
-    want = fit_temperature(model._scores(few.X, vectors), few.codes, 12)
+    want = fit_temperature(model._scores(few.X, vectors), few.codes)
     assert model.temperature_ == pytest.approx(want, rel=1e-9)
 
 

@@ -346,6 +346,24 @@ server.GRACE, server.LAST_SECONDS = 1, 1
 """
 
 
+EARLY = """
+import signal
+from unseen.serving import server
+run = server._Server.run
+
+def run_after_a_signal(self, sockets):
+    signal.raise_signal(signal.SIGTERM)
+    run(self, sockets)
+
+server._Server.run = run_after_a_signal
+"""
+
+
+def test_a_signal_that_comes_before_it_listens_to_signals_ends_it(model_file):
+    with live("serve", model_file, "--port", "0", before=EARLY) as service:
+        assert service.process.wait(PATIENCE) == 0
+
+
 def test_a_signal_ends_it_even_if_a_thread_is_stuck(model_file):
     with live("serve", model_file, "--port", "0", before=STUCK) as service:
 
@@ -366,6 +384,7 @@ def test_a_signal_ends_it_even_if_a_thread_is_stuck(model_file):
 
 def test_a_signal_ends_it_beside_clients_that_do_not_read(narrow):
     """Last in this file: it stops the service, while connections are open and say nothing."""
+    assert _is_healthy(narrow)
     idle = [socket.create_connection(("127.0.0.1", narrow.port)) for _ in range(10)]
     assert narrow.stop() == 0
     for plug in idle:

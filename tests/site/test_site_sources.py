@@ -14,10 +14,17 @@ DOCS = ROOT / "docs"
 
 
 @pytest.fixture
-def pages(monkeypatch):
+def extension(monkeypatch):
+    """Load an extension of the site by its name; those without Sphinx only."""
     monkeypatch.syspath_prepend(str(DOCS / "extensions"))
-    yield importlib.import_module("reference_pages")
-    sys.modules.pop("reference_pages", None)
+    yield importlib.import_module
+    for path in (*(DOCS / "extensions").glob("*.py"), ROOT / "benchmarks/docs_numbers.py"):
+        sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
+def pages(extension):
+    return extension("reference_pages")
 
 
 def test_every_public_name_is_in_the_reference(pages):
@@ -71,3 +78,72 @@ def test_every_example_opens_with_a_title_and_ends_a_part_with_a_picture():
         text = example.read_text(encoding="utf-8")
         assert re.match(r'"""\n\S.*\n=+\n\n', text), example.name
         assert "plt.show()" in text, example.name
+
+
+def test_every_estimator_has_cost_and_advice(extension):
+    import unseen
+    from unseen import TransductiveClassifier, ZeroShotClassifier
+    from unseen.methods import find, select
+
+    advice = extension("method_facts").advice()
+    own = {name for name in select(fast=False) if find(name).package == "unseen"}
+    classes = {name for name in unseen.__all__ if isinstance(getattr(unseen, name), type)}
+    estimators = {name for name in classes if issubclass(getattr(unseen, name), ZeroShotClassifier)}
+    bases = {ZeroShotClassifier.__name__, TransductiveClassifier.__name__}
+    assert set(advice) == (own | estimators) - bases
+    for name, entry in advice.items():
+        assert set(entry) == {"cost", "take", "leave"}, name
+
+
+def test_the_page_of_a_method_has_its_figures(extension):
+    facts = "\n".join(extension("method_facts").facts("ASTE", find_class("ASTE")))
+    assert all(title in facts for title in ("Paper", "Cost", "Take it when", "Not when"))
+    assert "Inductive methods </results/generated/accuracy>" in facts
+    assert "CUB (PS): 59.4" in facts
+
+
+def find_class(name: str) -> type:
+    import unseen
+
+    return getattr(unseen, name)
+
+
+def test_releases_come_from_the_change_log_and_link_what_was_built_beside(extension, tmp_path):
+    page = extension("version_page")
+    (tmp_path / "0.1.0").mkdir()
+    (tmp_path / "0.1.0/index.html").write_text("", encoding="utf-8")
+    log = "## [0.3.0] - unreleased\n\n## [0.2.0] - 2027-02-01\n\n## [0.1.0] - 2026-12-01\n"
+    table = page.releases(log, "0.3.0", tmp_path)
+    assert "| 0.3.0 | not yet | this site |" in table
+    assert "make docs SITE=0.2.0" in table
+    assert '<a href="../0.1.0/index.html">' in table
+    assert page.HEADING.findall((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+
+
+def test_every_error_and_warning_has_its_place(pages):
+    text = pages.errors_page()
+    exceptions = importlib.import_module("unseen.exceptions")
+    for name in pages.public_names("unseen.exceptions"):
+        if isinstance(getattr(exceptions, name), type):
+            assert f"## {name}" in text
+
+
+def test_every_file_format_that_commands_write_is_listed():
+    files = (DOCS / "reference/files.md").read_text(encoding="utf-8")
+    for ending in (".safetensors", ".onnx", "labels.csv", "review.csv", "report.html", ".npz", ".toml",
+                   ".sqlite", ".jsonl", ".parquet", ".npy", "Zarr", ".xlsx"):  # fmt: skip
+        assert ending in files, ending
+
+
+def test_every_block_of_code_has_a_language_that_is_checked():
+    """Python runs in tests/test_readme.py, sh and console name commands that exist, toml is read."""
+    known = {"python", "sh", "console", "toml", "text", "html", "json", ""}
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]:
+        if {"generated", "gallery", "_build"} & set(page.parts):
+            continue
+        text = page.read_text(encoding="utf-8")
+        opened = False
+        for fence in re.findall(r"^```(\S*)", text, re.M):
+            if not opened:
+                assert fence in known or fence.startswith("{"), f"{page.name}: {fence}"
+            opened = not opened

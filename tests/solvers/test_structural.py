@@ -11,10 +11,9 @@ from scipy import optimize
 from unseen.inductive.bilinear import semantic_ridge
 from unseen.rows.passes import class_sums, error_sums
 from unseen.solvers import structural
-from unseen.solvers.moments import Moments, Ridge
+from unseen.solvers.moments import Moments, Ridge, one_domain
 from unseen.solvers.structural import (
     frank_wolfe,
-    one_domain,
     structural_objective,
     two_domains,
 )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from unseen.statistics.adaptation import Assignment, Pool, assign
+from unseen.statistics.adaptation import Assignment, assign
 from unseen.statistics.seen_model import Prior
 from unseen.statistics.semantic_process import ErrorLaw
-from unseen.statistics.visual_space import Space
+from unseen.statistics.visual_space import Pool, Space
 
 
 def problem(seed: int, known: int = 0, final: bool = False, dtype: Any = float) -> tuple[Pool, Prior]:

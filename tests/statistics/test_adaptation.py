@@ -21,7 +21,6 @@ from unseen.statistics.adaptation import (
     SMOOTHING,
     Assignment,
     Plan,
-    Pool,
     State,
     adapt,
     assign,
@@ -29,11 +28,11 @@ from unseen.statistics.adaptation import (
     measured,
     with_pool,
 )
-from unseen.statistics.evaluation import evenness
+from unseen.statistics.review import evenness
 from unseen.statistics.seen_model import TEMPERATURE, Prior
 from unseen.statistics.semantic_process import ErrorLaw
 from unseen.statistics.transport import balance
-from unseen.statistics.visual_space import Space, prototype_scores, seen_statistics
+from unseen.statistics.visual_space import Pool, Space, prototype_scores, seen_statistics
 
 
 def rounds(pool: Pool, prior: Prior, **settings: Any) -> list[State]:
@@ -212,3 +211,11 @@ def test_only_a_pool_of_another_domain_is_whitened_again(monkeypatch: pytest.Mon
     true = data.y[data.test_unseen]
     right = [(m.transduction_[len(data.train) :] == true).mean() for m in (again, once)]
     assert right[0] >= right[1]
+
+
+def test_more_smoothing_brings_learned_shares_nearer_to_equal_ones() -> None:
+    mass = np.array([9.0, 3.0, 1.0, 0.0])
+    plans = [Plan(smoothing=value).biases(None, mass) for value in (0.3, 3.0)]  # type: ignore[arg-type]
+    np.testing.assert_array_equal(plans[0], learned_biases(mass))
+    assert np.ptp(plans[1]) < np.ptp(plans[0])
+    np.testing.assert_array_equal(Plan(learn_shares=False).biases(None, mass), np.zeros(4))  # type: ignore[arg-type]

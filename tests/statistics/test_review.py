@@ -13,9 +13,9 @@ from toys import make_toy
 from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.scale.local import LocalChunks
+from unseen.solvers import row_space
 from unseen.statistics import review as reviewing
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan
-from unseen.statistics.evaluation import evenness
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
     LEAST_DEVIATION,
@@ -23,6 +23,7 @@ from unseen.statistics.review import (
     STEEPNESS,
     Review,
     _pools,
+    evenness,
     rehearse,
 )
 from unseen.statistics.seen_model import SeenModel, seen_model
@@ -172,10 +173,10 @@ def test_rehearsed_pools() -> None:
 
 
 def test_the_first_directions_hold_what_rows_have_most_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviewing, "SKETCH_COLUMNS", 20)
+    monkeypatch.setattr(row_space, "SKETCH_COLUMNS", 20)
     random = np.random.default_rng(0)
     X = 9 * random.normal(size=(200, 15)) @ random.normal(size=(15, 60)) + random.normal(size=(200, 60))
-    basis = reviewing.first_directions(X)
+    basis = row_space.first_directions(X)
     np.testing.assert_allclose(basis.T @ basis, np.eye(20), atol=1e-9)
     best = np.linalg.svd(X, compute_uv=False)[:20]
     assert np.square(X @ basis).sum() >= 0.999 * np.square(best).sum()
@@ -186,8 +187,8 @@ def test_directions_that_rows_do_not_have_are_made_up(distinct: int) -> None:
     """Rows that repeat have fewer directions than are asked for."""
     random = np.random.default_rng(0)
     X = np.tile(random.normal(size=(distinct, 300)), (600 // distinct, 1)).astype(np.float32)
-    basis = reviewing.first_directions(X)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(reviewing.SKETCH_COLUMNS), atol=1e-5)
+    basis = row_space.first_directions(X)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(row_space.SKETCH_COLUMNS), atol=1e-5)
     np.testing.assert_allclose(X @ basis @ basis.T, X, atol=1e-3)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import unseen
 from toys import Toy, make_toy
-from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes
+from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes, SharedSpacePrototypes
 from unseen.metrics import stranger_auroc
 
 MODELS = {
@@ -100,3 +100,41 @@ def test_messages(toy: Toy) -> None:
     small = make_toy(seen=8)
     with pytest.raises(ValueError, match=r"at least 10 seen classes.*Got 8.*strangers=None"):
         SelfPacedPrototypes(small.semantics, strangers="auto").fit(*small.transductive())
+
+
+def test_one_entry_for_every_row(toy: Toy) -> None:
+    X, y, _ = with_strangers(toy)
+    model = SelfPacedPrototypes(toy.semantics, strangers=0.2).fit(X, y)
+    assert len(model.labelled_round_) == len(X)
+
+
+@pytest.fixture(scope="module")
+def texts() -> tuple[Any, Any, Any]:
+    """Class vectors, rows near them, and rows that are near none."""
+    random = np.random.default_rng(3)
+    vectors = random.normal(size=(6, 32))
+    truth = random.integers(6, size=240)
+    rows = vectors[truth] + 0.6 * random.normal(size=(240, 32))
+    away = 1.2 * random.normal(size=(60, 32))
+    return dict(zip("abcdef", vectors, strict=True)), np.vstack([rows, away]), truth
+
+
+def test_strangers_without_one_label(texts: tuple[Any, Any, Any], tmp_path: Path) -> None:
+    table, X, truth = texts
+    model = SharedSpacePrototypes(table, strangers=0.2, unknown="none").fit(X)
+    called = model.transduction_ == "none"
+    assert called.sum() == 60
+    assert called[240:].mean() > 0.9
+    assert model.stranger_proba_.mean() == pytest.approx(0.2, abs=1e-6)
+    answers = model.transduction_[:240][~called[:240]]
+    assert (answers == np.array(list("abcdef"))[truth[~called[:240]]]).mean() > 0.95
+    assert len(model.confidence_) == len(model.start_) == len(model.labelled_round_) == len(X)
+    model.save(tmp_path / "model.safetensors")
+    again = unseen.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_allclose(again.stranger_proba(X), model.stranger_proba(X))
+
+
+def test_without_labels_the_share_must_be_given(texts: tuple[Any, Any, Any]) -> None:
+    with pytest.raises(ValueError, match=r"at least 10 classes. Got 0. Give the share.*strangers=0.1"):
+        SharedSpacePrototypes(texts[0], strangers="auto").fit(texts[1])

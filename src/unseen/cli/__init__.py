@@ -56,7 +56,8 @@ app.command(
     epilog="Example: unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv "
     "--out labels.csv --report report.html. Without a label: unseen label --unlabelled photos "
     "--classes prompts.csv --backbone hf:clip-folder --out labels.csv. With texts: unseen label "
-    "--texts tickets.csv --column text --classes classes.csv --out labels.csv",
+    "--texts tickets.csv --column text --classes classes.csv --out labels.csv. With items of no class: "
+    "unseen label --seen photos/seen --unlabelled photos/new --classes attributes.csv --unknown none",
     rich_help_panel=LABEL,
 )(photo_commands.label)
 app.command(
@@ -66,7 +67,8 @@ app.command(
     rich_help_panel=MODELS,
 )(model_commands.fit)
 app.command(
-    epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv. With features: "
+    epilog="Example: unseen predict animals.safetensors photos/new --out labels.csv. With the classes "
+    "that are left: unseen predict animals.safetensors photos/new --set 0.9. With features: "
     "unseen predict animals.safetensors rows.zarr --out labels.npy --scheduler tcp://10.0.0.1:8786",
     rich_help_panel=MODELS,
 )(model_commands.predict)

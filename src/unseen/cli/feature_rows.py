@@ -75,8 +75,8 @@ def fit_rows(
 ) -> None:
     """Learn from features that need not fit in memory; write the model."""
     from unseen import labelling
-    from unseen.base import bare
     from unseen.methods import find
+    from unseen.model_export import bare
     from unseen.persistence import save
 
     if labels is None or classes is None:

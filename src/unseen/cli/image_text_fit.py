@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unseen import methods
 from unseen.cli import output
 from unseen.cli.progress import extracting
+from unseen.cli.task_options import TaskOptions
 
 if TYPE_CHECKING:
     from unseen.labelling import Fitted, Preparation
@@ -30,10 +31,8 @@ def fit_with_texts(
     backbone: str,
     words: str,
     cache: Path | None,
-    method: str,
-    seed: int,
+    asked: TaskOptions,
     quiet: bool,
-    known: Path | None = None,
     **given: Any,
 ) -> tuple[Preparation, Fitted]:
     """Load both halves of the model, encode class texts and photographs, and fit.
@@ -50,6 +49,4 @@ def fit_with_texts(
             output.print_notes(preparation.notes)
         with extracting("learning") as show:
             data = labelling.extract(preparation, model.images, store, show)
-            corrections = labelling.read_known(known, data)
-            task = labelling.Task(data, method or methods.DEFAULT_FOR_TEXTS, seed, corrections)
-            return preparation, labelling.fit(task, show.round)
+            return preparation, labelling.fit(asked.task(data), show.round)

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from unseen.cli import feature_rows, options, output
+from unseen.cli import feature_rows, options, output, task_options
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.photo_commands import fit_json, fit_photographs
 from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, set_aside
+from unseen.cli.task_options import TaskOptions
 from unseen.cli.text_commands import TextInput, fit_text_model, predict_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
@@ -42,6 +43,8 @@ def fit(
     labels: feature_rows.Labels = None,
     label_column: feature_rows.LabelColumn = "label",
     scheduler: feature_rows.Scheduler = "",
+    unknown: task_options.Unknown = "",
+    strangers: task_options.Strangers = "",
     strict: options.Strict = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -62,9 +65,10 @@ def fit(
         feature_rows.refuse(scheduler, texts, labels)
         given = TextInput(
             texts, column, classes, seen, label_column, class_column, candidates=candidates,
-            words=words, method=method, cache=cache, seed=seed,
+            words=words, cache=cache,
         )  # fmt: skip
-        fit_text_model(given, out, strict, as_json)
+        asked = TaskOptions(method or DEFAULT_FOR_TEXTS, seed, None, unknown, strangers)
+        fit_text_model(given, asked, out, strict, as_json)
         return
     with_texts = compares_with_texts(seen, backbone, method)
     if seen is None and not with_texts:
@@ -73,17 +77,29 @@ def fit(
             "and --backbone hf:FOLDER, a CLIP or SigLIP, which compares photographs with texts."
         )
     method = method or (DEFAULT_FOR_TEXTS if with_texts else DEFAULT)
+    asked = TaskOptions(method, seed, None, unknown, strangers)
+    looks_for_strangers = bool(unknown or strangers)
     if seen is not None and feature_rows.are_rows(seen):
+        if looks_for_strangers:
+            raise DataError(
+                f"{seen}: --unknown and --strangers need all rows in memory, and these come in chunks. "
+                "In Python: SelfPacedPrototypes(semantics, strangers='auto').fit(np.asarray(X), y)."
+            )
         feature_rows.fit_rows(
             seen, labels, label_column, classes, candidates, method, seed, scheduler, out, as_json
         )
         return
     feature_rows.refuse(scheduler, seen or unlabelled, labels)
+    if looks_for_strangers and unlabelled is None:
+        raise DataError(
+            "--unknown needs --unlabelled FOLDER: photographs, of which some may belong to no class, "
+            "tell how far is too far."
+        )
     if with_texts or seen is None:
         if unlabelled is None:
             raise DataError("Give --unlabelled FOLDER, photographs to compare with the class texts.")
         preparation, fitted = fit_with_texts(
-            backbone, words, cache, method, seed, as_json,
+            backbone, words, cache, asked, as_json,
             seen=seen, unlabelled=unlabelled, classes=classes, prompt=prompt, candidates=candidates,
             class_column=class_column,
         )  # fmt: skip
@@ -92,7 +108,7 @@ def fit(
             seen, unlabelled=unlabelled, classes=classes, words=words, weight=word_weight,
             candidates=candidates, class_column=class_column,
         )  # fmt: skip
-        fitted = fit_photographs(preparation, backbone, weights, cache, method, seed, quiet=as_json)
+        fitted = fit_photographs(preparation, backbone, weights, cache, asked, quiet=as_json)
     labelling.save_model(out, fitted)
     broken = fitted.task.data.broken
     if as_json:
@@ -155,23 +171,38 @@ def predict(
     allow_download: options.AllowDownload = False,
     cache: options.Cache = None,
     scheduler: feature_rows.Scheduler = "",
+    unknown: Annotated[
+        str,
+        typer.Option(
+            metavar="LABEL",
+            help="Another label for items that belong to no class, of a model that was fitted with "
+            "--unknown.",
+            show_default=False,
+        ),
+    ] = "",
+    coverage: task_options.Coverage = None,
     force: options.Force = False,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Label photographs with a model from a file; nothing is trained.
 
-    Writes the columns of unseen label. Of features it writes one label
-    a row, as .npy or as a CSV of one column.
+    Writes the columns of unseen label, and with --set the classes that are left. Of features it writes
+    one label a row, as .npy or as a CSV of one column.
     """
     from unseen import features, labelling
 
     check_free(force, out, report)
     if labelling.is_text_file(folder) and labelling.of_texts(model):
         feature_rows.refuse(scheduler, folder)
-        predict_texts(model, folder, column, candidates, words, cache, out, as_json)
+        predict_texts(model, folder, column, candidates, words, cache, out, as_json, unknown, coverage)
         return
     if feature_rows.are_rows(folder):
+        if unknown or coverage is not None:
+            raise DataError(
+                f"{folder}: of features only the labels are written, without --set and --unknown. In "
+                "Python: model.predict_set(X, 0.9) and model.stranger_proba(X)."
+            )
         feature_rows.predict_rows(model, folder, candidates, scheduler, out, as_json)
         return
     feature_rows.refuse(scheduler, folder)
@@ -179,7 +210,7 @@ def predict(
     network = labelling.model_backbone(model, origin, backbone, weights)
     with features.FeatureStore(cache) as store, extracting() as on_progress:
         labels, extraction = labelling.predict(
-            model, fitted, origin, folder, network, store, candidates, on_progress
+            model, fitted, origin, folder, network, store, candidates, on_progress, unknown, coverage
         )
     kept = set_aside(out, report)
     labels.write(out)
@@ -201,7 +232,7 @@ def predict(
     else:
         output.print_skipped(extraction.broken)
         Console().print(output.labels_table(labels))
-        typer.echo(f"wrote {out}: {len(labels.answers)} photographs, {len(labels.unsure)} unsure")
+        typer.echo(f"wrote {out}: {output.summary_of(labels)}")
         output.print_kept(kept)
     if strict and extraction.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)

@@ -158,17 +158,33 @@ def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None)
     print_notes(fitted.notes)
     console.print(labels_table(labels))
     if labels.accuracy is not None:
-        chance = 1 / len(labels.candidates)
+        chance = 1 / len(labels.answered)
         used = "held-out classes" if labels.kind == "photographs" else "texts"
         console.print(
             f"trial: {labels.accuracy:.1%} right per class (guessing: {chance:.1%}); the labels of the "
             f"{used} were used for this line only"
         )
+    if labels.reliability is not None and labels.brier is not None:
+        console.print(
+            f"confidence differs from the share of right answers by {labels.reliability.error:.3f} on "
+            f"average (ECE); Brier score {labels.brier:.3f}"
+        )
     if labels.start_accuracy is not None:
         console.print(f"the first answer, by the largest cosine: {labels.start_accuracy:.1%} per class")
     wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
     first = "; the unsure ones come first" if labels.unsure else ""
-    console.print(f"{wrote}: {len(labels.answers)} {labels.kind}, {len(labels.unsure)} unsure{first}")
+    console.print(f"{wrote}: {summary_of(labels)}{first}")
+
+
+def summary_of(labels: Labels) -> str:
+    """Say how many were labelled, how many are unsure, and how many belong to no class."""
+    parts = [f"{len(labels.answers)} {labels.kind}", f"{len(labels.unsure)} unsure"]
+    if labels.unknown:
+        parts.append(f"{labels.counts[labels.unknown]} {labels.unknown!r}")
+    if labels.coverage is not None and labels.answers:
+        mean = sum(len(a.set) for a in labels.answers) / len(labels.answers)
+        parts.append(f"sets at {labels.coverage:g} of {mean:.1f} classes on average")
+    return ", ".join(parts)
 
 
 def labels_json(labels: Labels) -> JsonObject:
@@ -182,6 +198,13 @@ def labels_json(labels: Labels) -> JsonObject:
     if labels.accuracy is not None:
         content["accuracy_per_class"] = labels.accuracy
         content["accuracy_by_class"] = labels.by_class
+    if labels.reliability is not None:
+        content["expected_calibration_error"] = labels.reliability.error
+        content["brier_score"] = labels.brier
+    if labels.unknown:
+        content["unknown"] = labels.unknown
+    if labels.coverage is not None:
+        content["coverage"] = labels.coverage
     if labels.start_accuracy is not None:
         content["start_accuracy_per_class"] = labels.start_accuracy
     item, *names = labels.columns

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli import feature_rows, options, output
+from unseen.cli import feature_rows, options, output, task_options
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, review_path, set_aside, write_review
+from unseen.cli.task_options import TaskOptions
 from unseen.cli.text_commands import TextInput, changes, label_texts
 from unseen.exceptions import DataError
-from unseen.methods import DEFAULT
+from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def label(
         ),
     ] = 0,
     known: options.Known = None,
+    unknown: task_options.Unknown = "",
+    strangers: task_options.Strangers = "",
+    coverage: task_options.Coverage = None,
     force: options.Force = False,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
@@ -89,6 +93,8 @@ def label(
     --texts tickets.csv --classes classes.csv. Writes image, label, confidence and
     runner-up; of texts row, text, label, confidence, unsure and runner-up. The least sure come first,
     and files that could not be read last. Killed and started again, it goes on where it was.
+
+    Items that may belong to none of the classes: --unknown 'none of these'.
     """
     from unseen import labelling
 
@@ -108,13 +114,12 @@ def label(
                 embeddings,
                 class_embeddings,
                 words,
-                method,
                 cache,
-                seed,
-                known,
                 error,
                 review,
+                coverage,
             ),
+            TaskOptions(method or DEFAULT_FOR_TEXTS, seed, known, unknown, strangers),
             out,
             report,
             unlabelled,
@@ -133,9 +138,11 @@ def label(
         raise DataError("Give --unlabelled FOLDER, what to label, or --hold-out for a trial.")
     if prompt and not with_texts:
         raise DataError("--prompt goes with a --backbone of pictures and texts, and no --seen.")
+    default = DEFAULT_FOR_TEXTS if with_texts else DEFAULT
+    asked = TaskOptions(method or default, seed, known, unknown, strangers)
     if with_texts or seen is None:
         preparation, fitted = fit_with_texts(
-            backbone, words, cache, method, seed, as_json, known,
+            backbone, words, cache, asked, as_json,
             seen=seen, unlabelled=unlabelled, held_out=hold_out, classes=classes, prompt=prompt,
             candidates=candidates, class_column=class_column,
         )  # fmt: skip
@@ -150,10 +157,8 @@ def label(
             candidates=candidates,
             class_column=class_column,
         )
-        fitted = fit_photographs(
-            preparation, backbone, weights, cache, method or DEFAULT, seed, as_json, known
-        )
-    labels = fitted.labels().expecting(error)
+        fitted = fit_photographs(preparation, backbone, weights, cache, asked, as_json)
+    labels = fitted.labels(coverage).expecting(error)
     facts = _facts(preparation, fitted)
     kept = set_aside(out, report, review_path(out, review))
     labels.write(out)
@@ -191,10 +196,8 @@ def fit_photographs(
     backbone: str,
     weights: Path | None,
     cache: Path | None,
-    method: str,
-    seed: int,
+    asked: TaskOptions,
     quiet: bool,
-    known: Path | None = None,
 ) -> Fitted:
     """Say how well the descriptions separate the classes, extract features, and fit."""
     from unseen import features, labelling
@@ -205,8 +208,7 @@ def fit_photographs(
     network = features.backbone(backbone, weights)
     with features.FeatureStore(cache) as store, extracting("learning") as show:
         data = labelling.extract(preparation, network, store, show)
-        task = labelling.Task(data, method, seed, labelling.read_known(known, data))
-        return labelling.fit(task, show.round)
+        return labelling.fit(asked.task(data), show.round)
 
 
 def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:

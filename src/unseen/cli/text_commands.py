@@ -12,8 +12,8 @@ from rich.console import Console
 from unseen.cli import options, output
 from unseen.cli.progress import extracting
 from unseen.cli.result_files import review_path, set_aside, write_review
+from unseen.cli.task_options import TaskOptions
 from unseen.exceptions import DataError
-from unseen.methods import DEFAULT_FOR_TEXTS
 from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
@@ -35,16 +35,15 @@ class TextInput:
     embeddings: Path | None = None
     class_embeddings: Path | None = None
     words: str = ""
-    method: str = ""
     cache: Path | None = None
-    seed: int = 0
-    known: Path | None = None
     error: float | None = None
     review: int = 0
+    coverage: float | None = None
 
 
 def label_texts(
     given: TextInput,
+    asked: TaskOptions,
     out: Path,
     report: Path | None,
     unlabelled: Path | None,
@@ -60,15 +59,15 @@ def label_texts(
             "--unlabelled and --hold-out belong to photographs. Leave them out: --texts names what is "
             "labelled, and --truth-column makes it a trial."
         )
-    preparation, fitted = fit_texts(given)
-    labels = fitted.labels().expecting(given.error)
+    preparation, fitted = fit_texts(given, asked)
+    labels = fitted.labels(given.coverage).expecting(given.error)
     kept = set_aside(out, report, review_path(out, given.review))
     labels.write(out)
     data = fitted.task.data
     separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
     facts = _facts(preparation, fitted)
     if report is not None:
-        labelling.write_text_report(report, fitted, facts, fitted.notes, separation)
+        labelling.write_text_report(report, fitted, facts, fitted.notes, separation, labels)
     if as_json:
         output.print_json(
             {
@@ -90,11 +89,13 @@ def label_texts(
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 
-def fit_text_model(given: TextInput, out: Path, strict: bool, as_json: bool) -> None:
+def fit_text_model(
+    given: TextInput, asked: TaskOptions, out: Path, strict: bool, as_json: bool
+) -> None:
     """Fit on texts and keep the model in a file."""
     from unseen import labelling
 
-    preparation, fitted = fit_texts(given)
+    preparation, fitted = fit_texts(given, asked)
     labelling.save_model(out, fitted)
     broken = fitted.task.data.broken
     if as_json:
@@ -120,12 +121,16 @@ def predict_texts(
     cache: Path | None,
     out: Path,
     as_json: bool,
+    unknown: str = "",
+    coverage: float | None = None,
 ) -> None:
     """Label texts with a model from a file; nothing is trained."""
     from unseen import features, labelling
 
     with features.FeatureStore(cache) as store, extracting(kind="texts") as show:
-        labels, broken = labelling.predict_texts(path, texts, column, store, candidates, show, words)
+        labels, broken = labelling.predict_texts(
+            path, texts, column, store, candidates, show, words, unknown, coverage
+        )
     kept = set_aside(out)
     labels.write(out)
     if as_json:
@@ -135,11 +140,11 @@ def predict_texts(
         return
     output.print_skipped(broken, "texts")
     Console().print(output.labels_table(labels))
-    typer.echo(f"wrote {out}: {len(labels.answers)} texts, {len(labels.unsure)} unsure")
+    typer.echo(f"wrote {out}: {output.summary_of(labels)}")
     output.print_kept(kept)
 
 
-def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
+def fit_texts(given: TextInput, asked: TaskOptions) -> tuple[TextPreparation, Fitted]:
     """Read, encode and fit."""
     from unseen import features, labelling
 
@@ -152,19 +157,17 @@ def fit_texts(given: TextInput) -> tuple[TextPreparation, Fitted]:
         class_column=given.class_column,
         truth_column=given.truth_column,
         candidates=given.candidates,
+        unknown=asked.unknown,
     )
-    method = given.method or DEFAULT_FOR_TEXTS
     if given.embeddings is not None:
         data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
-        corrections = labelling.read_known(given.known, data)
-        return preparation, labelling.fit(labelling.Task(data, method, given.seed, corrections))
+        return preparation, labelling.fit(asked.task(data))
     if given.class_embeddings is not None:
         raise DataError("--class-embeddings goes with --embeddings: both come from one encoder.")
     encoder = features.text_encoder(given.words or "minilm")
     with features.FeatureStore(given.cache) as store, extracting("learning", "texts") as show:
         data = labelling.extract_texts(preparation, encoder, store, show)
-        task = labelling.Task(data, method, given.seed, labelling.read_known(given.known, data))
-        return preparation, labelling.fit(task, show.round)
+        return preparation, labelling.fit(asked.task(data), show.round)
 
 
 def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:

@@ -20,7 +20,7 @@ _MARKS = {"VGG-19 (fc7)": "vgg", "GoogLeNet": "googlenet", "DeCAF": "decaf"}
 
 _COLUMNS = (
     *("Method", "Published", "As printed", "Published preset", "Default", "Difference", "Comparable?"),
-    *("Paper's data", "Our data", "Paper's features", "Our features"),
+    *("Data: the paper's / ours", "Features: the paper's / ours"),
 )
 
 
@@ -40,7 +40,7 @@ def beside_paper(results: Results, table: str) -> Table:
             known = any(m.table_name == line.method for m in catalogue().values())
             why = "no such data here" if names else "not run" if known else "not in this library"
             blank = [Value("–")] * 4
-            ends = Value(line.column), Value("–"), Value(line.features), Value("–")
+            ends = Value(f"{line.column} / –"), Value(f"{line.features} / –")
             alone.append([Value(line.method), _published(line), *blank, Value(why), *ends])
     notes = [
         "The difference is that of the default. Where the features (or the split, or the data) differ, "
@@ -65,7 +65,7 @@ def _pair(results: Results, line: paper.Published, dataset: str, method: str) ->
         difference = Value(signed(gap), gap, default.keys, f"mean accuracy minus {line.mean!r}")
     verdict = Value(why_not(dataset, features, line.features) or "comparable")
     name = line.method if line.method in ("", method) else f"{line.method} ({method})"
-    ends = Value(line.column), Value(dataset), Value(line.features), Value(features)
+    ends = Value(f"{line.column} / {dataset}"), Value(f"{line.features} / {features}")
     return [Value(name), _published(line), *forms, difference, verdict, *ends]
 
 

@@ -15,7 +15,8 @@ from unseen.reporting.value_table import Table, Value
 
 TRIALS = (
     "A trial shuffles the training rows and seeds the method; methods with an exact solver answer "
-    "alike in each, so their deviation is 0 and not an estimate of error."
+    "alike in each, so their deviation is 0 and not an estimate of error. A number without ± is of one "
+    "trial."
 )
 TIED = "† not significantly worse than the best (paired bootstrap over classes, p ≥ 0.05)."
 
@@ -266,7 +267,7 @@ def _accuracies(results: Results, name: str, title: str, methods: list[str]) -> 
             if trials and not rows[i][place].best and not compare(top, by_class(trials)).significant:
                 rows[i][place] = replace(rows[i][place], note="†")
     features = "; ".join(f"{d}: {results.features(d)}" for d in datasets)
-    return Table(name, title, columns, rows, [f"Features — {features}.", TIED])
+    return Table(name, title, columns, rows, [f"Features — {features}.", TIED, TRIALS])
 
 
 def _mark_best(values: list[Value], rows: list[list[Value]], place: int) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
-from unseen.statistics.evaluation import (
+from unseen.statistics.held_out import (
     first_best,
     fit_temperature,
     mean_temperature,
@@ -46,7 +46,7 @@ class Fold(NamedTuple):
 
     def temperature(self, scores: Array) -> float:
         """Return the temperature of scores over the held-out classes."""
-        return fit_temperature(scores, self.rows.codes, len(self.held), self.rows.weights)
+        return fit_temperature(scores, self.rows.codes, self.rows.weights)
 
 
 class Found(NamedTuple):

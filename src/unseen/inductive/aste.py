@@ -24,11 +24,10 @@ from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
 from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
-from unseen.solvers.moments import Ridge
+from unseen.solvers.moments import Ridge, one_domain
 from unseen.solvers.scheduled_descent import scheduled_descent
 from unseen.solvers.structural import (
     frank_wolfe,
-    one_domain,
     structural_objective,
 )
 from unseen.typing import Array, CandidateClasses, RandomState

@@ -17,10 +17,10 @@ from unseen.base import ZeroShotClassifier
 from unseen.rows import labelled
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
-from unseen.rows.passes import class_sums, class_weights, in_chunks, mapped, summed
+from unseen.rows.passes import class_weights, mapped
 from unseen.solvers.moments import Moments, Sums, ridge_path
 from unseen.solvers.row_space import row_space
-from unseen.statistics.evaluation import first_best, fit_temperature, mean_temperature
+from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
 from unseen.typing import Array, Codes, RowValues
 
@@ -76,15 +76,13 @@ class BilinearClassifier(ZeroShotClassifier):
     """
 
     rehearses_in_directions = True
+    _shows_bad_values = True
 
     compatibility_: Array
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.compatibility_ @ vectors.T
         return np.asarray(X @ W.astype(X.dtype, copy=False))
-
-    def _shows_bad_values(self) -> bool:
-        return True
 
     def _scorer(self, vectors: Array) -> Scorer:
         return Scorer(self.compatibility_)
@@ -121,7 +119,7 @@ class BilinearClassifier(ZeroShotClassifier):
 
 def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:
     """Write few rows of many columns in coordinates of their span; the basis leads back."""
-    if len(rows.X) >= rows.X.shape[1] or in_chunks(rows.X):
+    if len(rows.X) >= rows.X.shape[1] or rows.in_chunks:
         return rows, held, None
     Z, basis = row_space(rows.X)
     if held is not None:
@@ -247,23 +245,13 @@ class _Fold:
 
 def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
     """Return XᵀX of the rows of each fold, and XᵀY (p, K) and the class weights of all."""
-    X, codes, weights = rows
-    classes = len(table.fold)
-    if not in_chunks(X):  # rows at hand are better gathered, one fold at a time
+    if not rows.in_chunks:  # rows at hand are better gathered, one fold at a time
         moments = []
         for part in table.parts:
-            own = rows.of_classes(part)
-            moments.append(Moments(own.X, own.weights).dense)
-        sums = class_sums(X, codes, classes, weights)
-        return moments, sums, class_weights(codes, classes, weights)
-    *moments, labels, counts = summed(
-        labelled.fold_sums,
-        X,
-        codes,
-        weights,
-        given=(table.fold, len(table.parts)),
-        size=4 * BLOCK_ROWS,
-    )
+            fold = rows.of_classes(part)
+            moments.append(Moments(fold.X, fold.weights).dense)
+        return moments, *rows.totals(len(table.fold))
+    *moments, labels, counts = rows.summed(labelled.fold_sums, (table,), 4 * BLOCK_ROWS)
     return moments, labels.T, counts
 
 
@@ -283,18 +271,16 @@ def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) 
     -------
     list of arrays of shape (L, I, J)
     """
-    X, codes, weights = rows
-    given = (table.fold, table.place, left, right)
-    return list(summed(labelled.fold_hits, X, codes, weights, given=given))
+    return list(rows.summed(labelled.fold_hits, (table, left, right)))
 
 
 def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
     """Return the temperature of the scores X·left·right of the rows of each fold."""
-    parts = rows.thinned(TEMPERED, labelled.fold_scores, (table.fold, table.place, left, right))
+    parts = rows.thinned(TEMPERED, labelled.fold_scores, (table, left, right))
     temperatures = []
-    for own, part in zip(zip(*parts, strict=True), table.parts, strict=True):
+    for own in zip(*parts, strict=True):
         scores, codes, weights = zip(*own, strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
         stacked = np.concatenate(scores), np.concatenate(codes)
-        temperatures.append(fit_temperature(*stacked, len(part), weight))
+        temperatures.append(fit_temperature(*stacked, weight))
     return temperatures

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
+from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import labelled_rows, whole_fit
-from unseen.rows.labelled import Rows, content_keys
+from unseen.inputs import labelled_rows
+from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
 from unseen.statistics.scorer import Scorer
@@ -125,13 +126,15 @@ class CalibratedStacking(WrappingClassifier):
         for number in range(REHEARSALS):
             order = np.argsort(content_keys(vectors, number), kind="stable")
             curves.append(self._curve(sample, order[: max(2, int(len(vectors) * HELD_SHARE))]))
-        return float(OFFSETS[int(np.round(np.mean(curves, axis=0), 9).argmax())])
+        mean = np.round(np.mean(curves, axis=0), 9)
+        return float(OFFSETS[int(mean.argmax())]) if mean.any() else 0.0
 
     def _curve(self, sample: Rows, held: Codes) -> Array:
         """Return the harmonic mean for every offset, these classes being unseen."""
         classes = self.seen_classes_
         unseen = np.isin(sample.codes, held)
-        test = unseen | (content_keys(sample.X) % HELD_OUT_ROWS == 0)
+        # The second of each five: a class with one row keeps it, and one with two is tested on one.
+        test = unseen | (places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS == 1)
         model = clone(wrapped(self)).set_params(
             semantics=self._parameters()[0], candidates=classes.tolist()
         )
@@ -179,5 +182,8 @@ class _Trial(NamedTuple):
         rows = np.bincount(self.true, minlength=len(self.is_unseen))
         hits = np.bincount(self.true, right, len(self.is_unseen))
         shares = hits / np.maximum(rows, 1)
-        parts = [float(shares[(rows > 0) & kind].mean()) for kind in (self.is_unseen, ~self.is_unseen)]
+        tested = [(rows > 0) & kind for kind in (self.is_unseen, ~self.is_unseen)]
+        if not tested[1].any():  # every seen class has one row: none is left to test on
+            return 0.0
+        parts = [float(shares[kind].mean()) for kind in tested]
         return 2 * parts[0] * parts[1] / max(sum(parts), 1e-300)

@@ -6,7 +6,7 @@ import numpy as np
 
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
-from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
+from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.losses import ranking_hinge
 from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
@@ -65,11 +65,23 @@ class LatEm(RankingClassifier):
     published = choices(
         holds(PAPER, "Piecewise bilinear scores with the hinge rank loss."),
         sets(
-            "center", False, UNVERIFIED, "No centring of vectors is known of; it standardises features."
+            "center",
+            False,
+            CODE,
+            "The authors' latEm_train.m, of which there are public copies: vectors as they are. Its "
+            "demo standardises features first: give such.",
         ),
-        sets("pieces", 4, UNVERIFIED, "The original chooses 2 to 10 pieces on folds or prunes."),
-        sets("epochs", 10, UNVERIFIED, "The original stops after a tuned number of epochs."),
-        sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it."),
+        sets("pieces", 2, CODE, "demo_main.m: 2 for AwA, to be tuned on validation classes."),
+        sets("batch_size", 1, CODE, "A step for each row."),
+        sets("epochs", 150, CODE, "demo_main.m: 150, fixed."),
+        sets(
+            "learning_rate",
+            10.0,
+            UNVERIFIED,
+            "demo_main.m: 0.001 in the units of its features, to be tuned on validation classes; the "
+            "unit here is the inverse curvature.",
+        ),
+        holds(CODE, "One wrong class is drawn for each row there; all count here, as in its equation."),
     )
 
     citation = Citation(

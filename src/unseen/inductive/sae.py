@@ -78,7 +78,12 @@ class SAE(TunedClassifier):
             "Elyorcv/SAE, awa_demo: NormalizeFea on training columns and "
             "on W, λ as it is, nothing centred.",
         ),
-        sets("lam", 500000.0, CODE, "awa_demo; cub_demo has 0.2 after a projection of the rows."),
+        sets(
+            "lam",
+            500000.0,
+            CODE,
+            "awa_demo.m; cub_demo.m has 0.2, with rows projected onto their classes.",
+        ),
     )
 
     citation = Citation(

@@ -71,7 +71,16 @@ class SemanticManifold(TunedClassifier):
 
     published = choices(
         holds(PAPER, "A k-nearest-neighbour graph of classes and an absorbing Markov chain on it."),
+        holds(
+            PAPER,
+            "Its preprint's abstract (arXiv 1406.4112): seen and unseen classes in one graph, unseen "
+            "ones absorb, and a row joins the graph through the seen classes.",
+        ),
         sets("neighbours", 5, UNVERIFIED, "Its number of neighbours could not be read."),
+        holds(
+            UNVERIFIED,
+            "Whether an unseen class is joined to all seen ones, as here, or to the nearest.",
+        ),
     )
 
     citation = Citation(

@@ -58,8 +58,7 @@ class SynC(TunedClassifier):
     - σ² is in units of the mean squared distance of two seen classes, λ in units of the variance of the
       features times the number of rows; both are chosen on class-wise folds unless they are given.
 
-    Not verified: whether the original's Δ is the distance or its square; the distance, to mean one,
-    is used.
+    The original's Δ is the distance, as here (SynC_fast.m); ours is scaled to mean one.
 
     Parameters
     ----------
@@ -104,8 +103,8 @@ class SynC(TunedClassifier):
             "unit_length",
             True,
             CODE,
-            "pujols/Zero-shot-learning-journal: signatures at unit length "
-            "(L2), classifiers without centring.",
+            "pujols/Zero-shot-learning-journal, SynC_fast: signatures at unit length (L2), classifiers "
+            "without centring.",
         ),
         sets(
             "loss",

@@ -34,8 +34,9 @@ class WrappingClassifier(ZeroShotClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         return np.asarray(self.estimator_._scores(X, vectors))
 
-    def _shows_bad_values(self) -> bool:
-        return bool(self.estimator_._shows_bad_values())
+    @property
+    def _shows_bad_values(self) -> bool:  # type: ignore[override]
+        return bool(self.estimator_._shows_bad_values)
 
     def _scorer(self, vectors: Array) -> Scorer:
         scorer: Scorer = self.estimator_._formula(vectors)

@@ -13,7 +13,7 @@ from unseen.labelling.classes import (
     make_table,
     read_classes,
 )
-from unseen.labelling.fitting import Fitted, Task, fit
+from unseen.labelling.fitting import Fitted, fit
 from unseen.labelling.folders import Pictures, gather, read_names
 from unseen.labelling.label_page import write_report
 from unseen.labelling.labels import Answer, Labels, answers_of
@@ -30,6 +30,7 @@ from unseen.labelling.photo_models import (
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
 from unseen.labelling.reviewing import read_known, rows_to_review, write_known, write_review
+from unseen.labelling.task import UNKNOWN, Task
 from unseen.labelling.text_files import is_text_file, read_class_texts, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
@@ -42,6 +43,7 @@ from unseen.labelling.text_pool import (
 )
 
 __all__ = [
+    "UNKNOWN",
     "UNUSED_DESCRIPTIONS",
     "Answer",
     "Fitted",

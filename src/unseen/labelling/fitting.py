@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from unseen import methods
+from unseen import NoneOfThese, methods
 from unseen.exceptions import AdaptationWarning, DataError
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
+from unseen.labelling.pool_probabilities import certain, prediction_sets, row_answers
+from unseen.labelling.task import Task
 from unseen.metrics import per_class_accuracy
+from unseen.statistics.strangers import FEWEST_CLASSES
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, Classifier, JsonObject
+from unseen.typing import Array, Classifier, Codes, JsonObject
 
 SINGLE_THREAD_NUMBERS = 5000 * 1280
 """Numbers in X below which one thread fits: on small matrices more threads only wait for each other."""
@@ -30,21 +33,6 @@ PLAIN_ALARMS = {
 }
 """Alarm of the review of a pool → what a person who labels should know of it."""
 
-BELOW_ANSWER = 0.999
-"""The largest probability of another class, as a share of that of the answer."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Everything that decides the labels of a pool: the same task gives the same labels."""
-
-    data: PoolData
-    method: str = methods.DEFAULT
-    seed: int = 0
-    """For what a method draws at random."""
-    corrections: Mapping[int, str] = field(default_factory=dict)
-    """Row of the pool → the class that a person gave it."""
-
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -53,14 +41,25 @@ class Fitted:
     task: Task
     model: Any
     classes: list[str]
+    """Of the columns of ``probabilities``: the candidates and, with strangers, ``task.unknown``."""
     probabilities: Array
-    """(M, L) one row for each item of the pool; corrected rows are certain of their class."""
+    """One row for each item of the pool; corrected rows are certain of their class."""
     rounds: Array | None
     """The round that first trusted each row of the pool, -1 for never; None without rounds."""
     seconds: float
     notes: list[str] = field(default_factory=list)
     start: Array | None = None
     """The first answer for each row of the pool, of a method that corrects one; otherwise None."""
+    strangers: Array | None = None
+    """The probability of each row of the pool to belong to no candidate; None if nobody asked."""
+
+    @property
+    def truth(self) -> list[str]:
+        """The classes of the pool in a trial; with strangers, a class that is no candidate is one."""
+        truth, among = self.task.data.truth, {*self.classes, ""}
+        if self.strangers is None:
+            return truth
+        return [label if label in among else self.task.unknown for label in truth]
 
     @property
     def predicted(self) -> Array:
@@ -69,27 +68,39 @@ class Fitted:
 
     def corrected(self, corrections: Mapping[int, str]) -> Fitted:
         """Return the same model with labels that a person gave since it was fitted."""
-        probabilities = _certain(self.probabilities, corrections, self.classes)
+        probabilities = certain(self.probabilities, corrections, self.classes)
         task = replace(self.task, corrections=dict(corrections))
-        return replace(self, task=task, probabilities=probabilities)
+        strangers = self.strangers
+        if strangers is not None:
+            strangers = strangers.copy()
+            strangers[list(corrections)] = [label == task.unknown for label in corrections.values()]
+        return replace(self, task=task, probabilities=probabilities, strangers=strangers)
 
-    def labels(self) -> Labels:
-        """Return the labels of the pool, least confident first; in a trial, with the accuracy."""
-        data = self.task.data
+    def labels(self, coverage: float | None = None) -> Labels:
+        """Return the labels of the pool, least confident first; in a trial, with the accuracy.
+
+        With ``coverage``, each has a prediction set, which should hold the right class that often.
+        """
+        data, sets = self.task.data, None
+        if coverage is not None:
+            sets = prediction_sets(self.model, self.probabilities, self.strangers, coverage)
         return answers_of(
             self.probabilities,
             self.classes,
             data.items,
             data.root,
-            data.truth,
+            self.truth,
             data.texts,
             [] if self.start is None else [str(label) for label in self.start],
             data.broken if data.texts is None else (),
+            self.strangers,
+            sets,
+            coverage,
         )
 
     def accuracy(self) -> float | None:
         """Return the per-class accuracy on rows that nobody corrected, where the truth is known."""
-        truth = self.task.data.truth
+        truth = self.truth
         if not truth:
             return None
         untouched = np.array([bool(label) for label in truth])
@@ -105,12 +116,46 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     their class. An inductive method does not get the pool, unless labels of it were corrected: then it
     learns once more, from the labelled rows and from the pool with its own answers, corrected.
 
+    Where strangers are looked for, every method gets the pool, an inductive one for that alone, and
+    rows of which a person said that they belong to no candidate are left out of it.
+
     Parameters
     ----------
     task : Task
     observer : callable, optional
-        Called with the number and the probabilities of every round of a transductive method.
+        Called with the number and the probabilities of every round of a transductive method; the
+        columns are those of :attr:`Fitted.probabilities`.
     """
+    learned, model = task.without_left_out(), _built(task)
+    threads = 1 if task.data.X.size + task.data.pool.size < SINGLE_THREAD_NUMBERS else None
+    start = time.perf_counter()
+    with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AdaptationWarning)
+        _learn(model, learned, task.observed(observer))
+        answers = row_answers(model, learned.data.pool, _pool_answers(model, learned.data))
+    seconds = time.perf_counter() - start
+    classes = answers.classes
+    first, rounds = (
+        None if values is None else np.asarray(values)[len(task.data.X) :]
+        for values in (getattr(model, "start_", None), getattr(model, "labelled_round_", None))
+    )
+    strangers = answers.strangers
+    fitted = Fitted(
+        replace(task, corrections={}),
+        model,
+        classes,
+        task.spread(answers.probabilities, np.eye(len(classes))[-1]),
+        None if rounds is None else task.spread(rounds, -1),
+        seconds,
+        _pool_notes(caught, model, task),
+        None if first is None else task.spread(first, task.unknown),
+        None if strangers is None else task.spread(strangers, 1.0),
+    )
+    return fitted.corrected(task.corrections)
+
+
+def _built(task: Task) -> Any:
+    """Return the estimator of a task, unfitted."""
     data, method = task.data, methods.find(task.method)
     if not len(data.X) and method.estimator.needs_labelled_rows:
         able = [name for name, m in methods.catalogue().items() if not m.estimator.needs_labelled_rows]
@@ -122,44 +167,73 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     model: Any = method.build(data.table, candidates=data.candidates, random_state=task.seed)
     if data.scale is not None and "scale" in model.get_params():
         model.set_params(scale=data.scale)
-    X, y = _training_rows(data, method.transductive)
-    options: JsonObject = {}
-    if method.transductive:
-        known = dict(task.corrections) if model.takes_known and task.corrections else None
-        options = {"observer": observer, "known": known}
-    threads = 1 if X.size < SINGLE_THREAD_NUMBERS else None
-    start = time.perf_counter()
-    with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", AdaptationWarning)
-        model.fit(X, y, **options)
-        if task.corrections and not method.transductive:
-            model.fit(np.concatenate([X, data.pool]), np.concatenate([y, _answers(model, task)]))
-        probabilities = _pool_probabilities(model, data) if len(data.pool) else None
-    seconds = time.perf_counter() - start
-    classes = [str(c) for c in model.classes_.tolist()]
-    if probabilities is None:
-        probabilities = np.empty((0, len(classes)))
-    trusted = getattr(model, "labelled_round_", None)
-    first = getattr(model, "start_", None)
-    return Fitted(
-        task,
-        model,
-        classes,
-        _certain(probabilities, task.corrections, classes),
-        None if trusted is None else np.asarray(trusted)[len(data.X) :],
-        seconds,
-        _pool_notes(caught, model, task),
-        None if first is None else np.asarray(first)[len(data.X) :],
-    )
+    if task.strangers is None:
+        return model
+    few = len(np.unique(data.y)) < FEWEST_CLASSES
+    if few and (method.estimator.needs_labelled_rows or task.strangers == "auto"):
+        other = "" if method.estimator.needs_labelled_rows else " Or give the share of such items."
+        raise DataError(
+            "How far an item of no class is from the others is learned from labelled items of at least "
+            f"{FEWEST_CLASSES} classes, and there are {len(np.unique(data.y))}. Label items of more "
+            f"classes.{other}",
+            options=("seen", *["strangers"] * bool(other)),
+        )
+    given: JsonObject = {"strangers": task.strangers, "unknown": task.unknown}
+    if "strangers" in model.get_params():
+        return model.set_params(**given)
+    if not method.estimator.needs_labelled_rows and not len(data.X):
+        able = [n for n, m in methods.catalogue().items() if "strangers" in m.build().get_params()]
+        raise DataError(
+            f"{task.method} cannot tell items that belong to no candidate without labelled rows. Use "
+            f"one of {', '.join(able)}, or give labelled rows of other classes.",
+            options=("method", "seen"),
+        )
+    return NoneOfThese(model, **given)
 
 
-def _training_rows(data: PoolData, transductive: bool) -> tuple[Array, Array]:
-    """Return the rows and labels that the method learns from."""
-    if not transductive:
+def _learn(model: Any, task: Task, observer: Observer | None) -> None:
+    """Fit a model on the rows of a task."""
+    data, transductive = task.data, methods.find(task.method).transductive
+    if task.strangers is not None and not transductive:
+        model.fit(*_training_rows(data, True, task.corrections))
+        return
+    X, y = _training_rows(data, transductive)
+    if transductive:
+        known = dict(task.corrections) if _takes_known(model) and task.corrections else None
+        model.fit(X, y, observer=observer, known=known)
+        return
+    model.fit(X, y)
+    if task.corrections:
+        model.fit(np.concatenate([X, data.pool]), np.concatenate([y, _answers(model, task)]))
+
+
+def _takes_known(model: Any) -> bool:
+    return bool(getattr(getattr(model, "estimator", model), "takes_known", False))
+
+
+def _training_rows(
+    data: PoolData, with_pool: bool, corrections: Mapping[int, str] | None = None
+) -> tuple[Array, Array]:
+    """Return the rows and labels that the method learns from; corrected rows of the pool have one."""
+    if not with_pool:
         return data.X, data.y
     labels = np.full(len(data.X) + len(data.pool), None, dtype=object)
     labels[: len(data.X)] = data.y
+    for row, label in (corrections or {}).items():
+        labels[len(data.X) + row] = label
     return np.concatenate([data.X, data.pool]), labels
+
+
+def _pool_answers(model: Any, data: PoolData) -> Codes | None:
+    """Return the column of each answer of the pool, of a model that has a ``confidence_`` of it."""
+    if len(getattr(model, "confidence_", ())) != len(data.pool) or not len(data.pool):
+        return None
+    place = {label: k for k, label in enumerate(model.classes_.tolist())}
+    best = np.asarray(model.predict_proba(data.pool)).argmax(
+        axis=1
+    )  # of rows that are called strangers
+    found = np.asarray(model.transduction_)[len(data.X) :].tolist()
+    return np.array([place.get(label, k) for label, k in zip(found, best, strict=True)], dtype=np.intp)
 
 
 def _answers(model: Classifier, task: Task) -> Array:
@@ -168,42 +242,6 @@ def _answers(model: Classifier, task: Task) -> Array:
     for row, label in task.corrections.items():
         answers[row] = label
     return answers
-
-
-def _pool_probabilities(model: Any, data: PoolData) -> Array:
-    """Return the probabilities of the pool.
-
-    A method with a ``confidence_`` answers for its pool in another way than for new rows, whose
-    neighbours it does not know. The answer then has that confidence, and the other classes share the
-    rest as for new rows, but none of them more than the answer.
-    """
-    probabilities = np.asarray(model.predict_proba(data.pool))
-    confidence = getattr(model, "confidence_", None)
-    if confidence is None or probabilities.shape[1] < 2:
-        return probabilities
-    place = {label: k for k, label in enumerate(model.classes_.tolist())}
-    answers = [place[label] for label in np.asarray(model.transduction_)[len(data.X) :].tolist()]
-    rows = np.arange(len(probabilities))
-    others = np.array(probabilities, dtype=float)
-    others[rows, answers] = 0
-    others += np.finfo(float).tiny
-    left = (1 - np.asarray(confidence, dtype=float))[:, None]
-    others *= left / others.sum(axis=1, keepdims=True)
-    most, even = others.max(axis=1, keepdims=True), left / (others.shape[1] - 1)
-    excess = np.maximum(most - BELOW_ANSWER * np.asarray(confidence)[:, None], 0)
-    flat = np.minimum(excess / np.maximum(most - even, np.finfo(float).tiny), 1)
-    others += flat * (even - others)
-    others[rows, answers] = confidence
-    return others
-
-
-def _certain(probabilities: Array, corrections: Mapping[int, str], classes: list[str]) -> Array:
-    """Return probabilities in which corrected rows are certain of the label that was given."""
-    certain = np.array(probabilities)
-    for row, label in corrections.items():
-        certain[row] = 0
-        certain[row, classes.index(label)] = 1
-    return certain
 
 
 def _pool_notes(caught: list[warnings.WarningMessage], model: Classifier, task: Task) -> list[str]:

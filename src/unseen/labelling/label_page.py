@@ -11,6 +11,7 @@ from unseen.features.pictures import open_picture
 from unseen.features.words import readable
 from unseen.image_files import read_picture_file
 from unseen.labelling.labels import Answer, Labels
+from unseen.reporting.figures import can_draw, figure_html, reliability_figure
 from unseen.reporting.html_page import (
     fact_list,
     html_page,
@@ -67,7 +68,7 @@ def write_report(
     skipped : list of (picture, reason)
     """
     parts = {
-        "Summary": section("summary", "Summary", summary(labels, facts, notes, separation)),
+        "Summary": section("summary", "Summary", *summary(labels, facts, notes, separation)),
         "Look at these first": section("review", "Look at these first", _review(labels)),
         "Every class": section("classes", "Every class", *_classes(labels)),
     }
@@ -91,22 +92,46 @@ def labels_page(labels: Labels, parts: dict[str, str], style: str = "") -> str:
 
 def summary(
     labels: Labels, facts: dict[str, str], notes: list[str], separation: Separation | None
-) -> str:
-    """Return facts, notes and the table of classes."""
+) -> list[str]:
+    """Return facts, notes, the table of classes and, in a trial, the reliability diagram."""
     rows = dict(facts)
     rows["unsure"] = (
         f"{len(labels.unsure)} of {len(labels.answers)}: wrong with a chance over {labels.error:.0%}"
     )
+    if labels.unknown:
+        rows[labels.unknown] = (
+            f"{labels.counts[labels.unknown]} of {len(labels.answers)}: they seem to belong to no class"
+        )
     if labels.accuracy is not None:
         rows["right"] = (
-            f"{labels.accuracy:.1%} per class, in a trial; chance is {1 / len(labels.candidates):.1%}"
+            f"{labels.accuracy:.1%} per class, in a trial; chance is {1 / len(labels.answered):.1%}"
+        )
+    if labels.reliability is not None and labels.brier is not None:
+        rows["confidence"] = (
+            f"differs from the share of right answers by {labels.reliability.error:.3f} on average "
+            f"(ECE), Brier score {labels.brier:.3f}"
         )
     if labels.start_accuracy is not None:
         rows["right at first"] = f"{labels.start_accuracy:.1%} per class, by the largest cosine"
     if separation is not None:
         rows["descriptions"] = separation.verdict
     boxes = "".join(warning_box(note) for note in notes)
-    return fact_list(rows) + boxes + _counts(labels)
+    return [fact_list(rows) + boxes, _counts(labels), _reliability(labels)]
+
+
+def _reliability(labels: Labels) -> str:
+    """Return the diagram of a trial; "" otherwise, and where nothing can be drawn."""
+    if labels.reliability is None or not can_draw():
+        return ""
+    caption = (
+        "Answers in bins of confidence. On the dashed line, confidence is the share of right answers; "
+        "above it answers are better than they say, below it worse."
+    )
+    return figure_html(
+        reliability_figure(
+            "reliability", "Is the confidence true?", {"answers": labels.reliability}, caption
+        )
+    )
 
 
 def _counts(labels: Labels) -> str:
@@ -141,7 +166,7 @@ def _review(labels: Labels) -> str:
 
 def _classes(labels: Labels) -> list[str]:
     parts = []
-    for name in labels.candidates:
+    for name in labels.answered:
         answers = [a for a in reversed(labels.answers) if a.label == name]
         count = f"{len(answers)} photograph{'s' * (len(answers) != 1)}"
         if len(answers) > CLASS_THUMBNAILS:
@@ -160,7 +185,7 @@ def _cards(answers: list[Answer], labels: Labels) -> str:
 def _card(answer: Answer, root: Path) -> str:
     source = _thumbnail(root / answer.item)
     picture = f'<img src="{source}" alt="{escape(answer.item)}" loading="lazy">' if source else ""
-    wrong = bool(answer.truth) and answer.truth != answer.label
+    wrong = answer.wrong
     runner = f"or {escape(readable(answer.runner_up))}" if answer.runner_up and answer.unsure else ""
     is_really = f"is {escape(readable(answer.truth))}" if wrong else runner
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from unseen.labelling.classes import Given, Recipe
 from unseen.labelling.fitting import Fitted
 from unseen.labelling.folders import read_names
 from unseen.labelling.labels import Labels, answers_of
+from unseen.labelling.pool_probabilities import prediction_sets, row_answers, unknown_label
 from unseen.persistence import load, save
 from unseen.semantics import ClassTable
-from unseen.typing import Classifier, JsonObject
+from unseen.typing import Array, Classifier, JsonObject
 
 BUILT_IN_ENCODERS = ("minilm",)
 """Encoders that are loaded because a model file names them. All others, a folder, a file or a name on a
@@ -82,24 +83,81 @@ def predict(
     store: FeatureStore | None,
     candidates: str = "",
     on_progress: Callable[[Progress], None] | None = None,
+    unknown: str = "",
+    coverage: float | None = None,
 ) -> tuple[Labels, Extraction]:
     """Label the photographs of a folder with a model from a file.
 
     ``broken`` of the extraction lists every file of the folder that was not read.
-    ``candidates`` is "" for those of the model, "all", "seen", "unseen", a list or a text file.
+    ``candidates`` is "" for those of the model, "all", "seen", "unseen", a list or a text file;
+    ``unknown`` and ``coverage`` are explained at :func:`model_labels`.
     """
     contents = any_folder(folder)
     check_backbone(path, origin, backbone, int(model.n_features_in_))
     set_candidates(model, candidates)
+    set_unknown(model, unknown, path)
     extraction = extract(contents.pictures, backbone, store, on_progress=on_progress)
-    classes = [str(c) for c in model.classes_.tolist()]
-    probabilities = np.asarray(model.predict_proba(extraction.X))
     items = [path.relative_to(folder).as_posix() for path in extraction.paths]
     extraction = replace(
         extraction, broken=[*extraction.broken, *(Broken(*item) for item in contents.unread)]
     )
-    labels = answers_of(probabilities, classes, items, folder, unread=extraction.broken)
-    return labels, extraction
+    return model_labels(
+        model, extraction.X, items, folder, coverage, unread=extraction.broken
+    ), extraction
+
+
+def model_labels(
+    model: Classifier,
+    X: Array,
+    items: list[str],
+    root: Path,
+    coverage: float | None = None,
+    *,
+    texts: list[str] | None = None,
+    unread: Sequence[Broken] = (),
+) -> Labels:
+    """Return the labels that a model from a file gives to rows.
+
+    Parameters
+    ----------
+    model : estimator
+        One that was fitted with ``strangers`` also says which items belong to no candidate.
+    X : array of shape (n, p)
+    items, root, texts, unread
+        See :func:`~unseen.labelling.labels.answers_of`.
+    coverage : float, optional
+        Of prediction sets; None for none.
+    """
+    found = row_answers(model, X)
+    sets = None
+    if coverage is not None:
+        sets = prediction_sets(model, found.probabilities, found.strangers, coverage)
+    return answers_of(
+        found.probabilities,
+        found.classes,
+        items,
+        root,
+        texts=texts,
+        unread=unread,
+        strangers=found.strangers,
+        sets=sets,
+        coverage=coverage,
+    )
+
+
+def set_unknown(model: Classifier, label: str, path: Path) -> None:
+    """Choose the label of items that belong to no candidate; "" leaves that of the model."""
+    if not label:
+        return
+    if unknown_label(model) is None:
+        raise DataError(
+            f"{path}: was not fitted to tell items that belong to no candidate. Fit it again with a "
+            "label for them and a folder or file of items without labels.",
+            options=("unknown",),
+        )
+    if label in {str(name) for name in model.classes_.tolist()}:
+        raise DataError(f"{path}: {label!r} is a candidate. Choose another label for unknown items.")
+    model.set_params(unknown=label)
 
 
 def set_candidates(model: Classifier, asked: str) -> None:

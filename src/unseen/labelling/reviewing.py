@@ -76,7 +76,7 @@ def write_known(path: str | Path, labels: Mapping[str, str], data: PoolData) -> 
             writer.writerow([neutral_cell(item), neutral_cell(label)])
 
 
-def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
+def read_known(path: str | Path | None, data: PoolData, unknown: str = "") -> dict[int, str]:
     """Read the labels that a person gave to some items of the pool.
 
     Parameters
@@ -86,6 +86,8 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
         are passed over. What :func:`write_review` wrote and a person filled in, or what
         :func:`write_known` wrote. None for no labels.
     data : PoolData
+    unknown : str
+        The label of items that belong to no candidate; "" if there is none.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def read_known(path: str | Path | None, data: PoolData) -> dict[int, str]:
                 f"{path}, line {line}: {item!r} is not among the {len(rows)} items to label. Give the "
                 "name as it stands in the labels that were written."
             )
-        if label not in candidates:
+        if label not in candidates and not (unknown and label == unknown):
             raise DataError(
                 f"{path}, line {line}: {label!r} is not among the candidates "
                 f"({', '.join(sorted(candidates)[:10])}{', …' * (len(candidates) > 10)}). Correct the "

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from unseen.exceptions import DataError
 from unseen.features import (
     Broken,
@@ -16,8 +14,14 @@ from unseen.features import (
     encode_texts,
     text_encoder,
 )
-from unseen.labelling.labels import Labels, answers_of
-from unseen.labelling.photo_models import BUILT_IN_ENCODERS, load_model, set_candidates
+from unseen.labelling.labels import Labels
+from unseen.labelling.photo_models import (
+    BUILT_IN_ENCODERS,
+    load_model,
+    model_labels,
+    set_candidates,
+    set_unknown,
+)
 from unseen.labelling.text_files import read_texts
 
 
@@ -72,14 +76,15 @@ def predict_texts(
     candidates: str = "",
     on_progress: Callable[[Progress], None] | None = None,
     words: str = "",
+    unknown: str = "",
+    coverage: float | None = None,
 ) -> tuple[Labels, list[Broken]]:
     """Label the texts of a file with a model from a file; also return what was skipped."""
     model, origin = load_model(path)
     encoder = model_encoder(path, origin, int(model.n_features_in_), words)
     rows = read_texts(texts, column)
     set_candidates(model, candidates)
+    set_unknown(model, unknown, path)
     encoded = encode_texts(rows.texts, encoder, store, on_progress=on_progress)
-    classes = [str(c) for c in model.classes_.tolist()]
     items = [str(row) for row in rows.rows]
-    probabilities = np.asarray(model.predict_proba(encoded.X))
-    return answers_of(probabilities, classes, items, texts, texts=rows.texts), rows.broken
+    return model_labels(model, encoded.X, items, texts, coverage, texts=rows.texts), rows.broken

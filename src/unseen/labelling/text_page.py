@@ -35,11 +35,15 @@ def write_text_report(
     facts: dict[str, str],
     notes: list[str],
     separation: Separation | None = None,
+    labels: Labels | None = None,
 ) -> None:
-    """Write the report of a fit on texts; parameters as for a report of photographs."""
-    labels = fitted.labels()
+    """Write the report of a fit on texts; parameters as for a report of photographs.
+
+    ``labels`` are those of the fit, if the user set what is unsure or asked for prediction sets.
+    """
+    labels = labels or fitted.labels()
     parts = {
-        "Summary": section("summary", "Summary", summary(labels, facts, notes, separation)),
+        "Summary": section("summary", "Summary", *summary(labels, facts, notes, separation)),
         "Look at these first": section("review", "Look at these first", _review(labels)),
         "Every class": section("classes", "Every class", *_classes(labels, fitted)),
     }
@@ -59,10 +63,10 @@ def _review(labels: Labels) -> str:
 def _classes(labels: Labels, fitted: Fitted) -> list[str]:
     texts = [answer.text for answer in labels.answers]
     predicted = [answer.label for answer in labels.answers]
-    words_of = marking_words(texts, predicted, labels.candidates) if any(texts) else {}
+    words_of = marking_words(texts, predicted, labels.answered) if any(texts) else {}
     nearest_of = _nearest(fitted)
     parts = []
-    for name in labels.candidates:
+    for name in labels.answered:
         answers = [a for a in labels.answers if a.label == name]
         count = f"{len(answers)} text{'s' * (len(answers) != 1)}"
         if len(answers) > CLASS_TEXTS:
@@ -106,9 +110,8 @@ def _answer_table(answers: list[Answer]) -> str:
 
 
 def _line(answer: Answer) -> str:
-    wrong = bool(answer.truth) and answer.truth != answer.label
-    other = f"is {readable(answer.truth)}" if wrong else readable(answer.runner_up)
-    kind = ' class="wrong"' if wrong else ""
+    other = f"is {readable(answer.truth)}" if answer.wrong else readable(answer.runner_up)
+    kind = ' class="wrong"' if answer.wrong else ""
     return (
         f'<tr{kind}><td class="n">{escape(answer.item)}</td>'
         f'<td class="text">{escape(_shortened(answer.text))}</td>'

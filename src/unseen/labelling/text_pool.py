@@ -55,6 +55,7 @@ def prepare_texts(
     truth_column: str = "",
     candidates: str = "",
     class_column: str = CLASS_COLUMN,
+    unknown: str = "",
 ) -> TextPreparation:
     """Read texts and classes, and check that they fit each other.
 
@@ -77,6 +78,8 @@ def prepare_texts(
         Among which classes to answer: "" or "all", a list "refund,delivery" or a text file.
     class_column : str
         The column of ``classes`` that names the classes.
+    unknown : str
+        The label of texts that belong to no class, which may stand in ``truth_column``.
     """
     if classes is None:
         raise DataError(
@@ -91,7 +94,7 @@ def prepare_texts(
     check_candidates(names, given.names, given.source)
     truth: list[str] = []
     if pool is not None and truth_column:
-        _check_labels(pool, given)
+        _check_labels(pool, given, unknown)
         truth = pool.labels
     return TextPreparation(pool, labelled, given, class_of_row, names, truth)
 
@@ -242,8 +245,8 @@ def _labelled(rows: TextRows, given: Given) -> TextRows:
     )
 
 
-def _check_labels(rows: TextRows, given: Given) -> None:
-    known = {"", *given.names}
+def _check_labels(rows: TextRows, given: Given, unknown: str = "") -> None:
+    known = {"", unknown, *given.names}
     for label, line in zip(rows.labels, rows.lines, strict=True):
         if label not in known:
             raise DataError(

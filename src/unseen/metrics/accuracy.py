@@ -10,8 +10,7 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 
 from unseen.metrics.label_reading import compared, scored
-from unseen.statistics.evaluation import per_class_accuracy as _shares
-from unseen.statistics.evaluation import top_k_hits
+from unseen.statistics.held_out import per_class_accuracy as _shares
 from unseen.typing import Array, Codes, Label
 
 
@@ -90,7 +89,7 @@ def top_k_accuracy(y_true: object, scores: object, classes: object, k: int = 5) 
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"The 'k' of top_k_accuracy must be an integer >= 1. Got {k!r} instead.")
     present, codes, scores, columns = scored(y_true, scores, classes)
-    hits = top_k_hits(scores, columns, int(k))
+    hits = _top_k_hits(scores, columns, int(k))
     return float(_shares(codes, hits, len(present)).mean())
 
 
@@ -193,3 +192,10 @@ def _are_seen(classes: Array, seen_classes: Collection[Label]) -> npt.NDArray[np
             "are both needed. Check that seen_classes names the classes of training, spelled as there."
         )
     return known
+
+
+def _top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
+    """Tell for each row whether fewer than ``k`` classes score strictly above the true one."""
+    own = np.take_along_axis(scores, codes[:, None], axis=1)
+    hits: npt.NDArray[np.bool_] = (scores > own).sum(axis=1) < k
+    return hits

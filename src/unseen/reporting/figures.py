@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unseen.files import need
+from unseen.metrics import Reliability
 from unseen.typing import JsonObject
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ class Figure:
     name: str
     title: str
     kind: str
-    """"bars", "lines" or "matrix"."""
+    """"bars", "lines", "matrix" or "reliability"."""
     x_label: str
     y_label: str
     lines: list[Line]
@@ -62,6 +65,31 @@ class Figure:
 def need_matplotlib() -> ModuleType:
     """Return matplotlib, or say how to install it: drawing alone needs it."""
     return need("matplotlib", "figures", "figures")
+
+
+def can_draw() -> bool:
+    """Tell whether figures can be drawn here; a page that can do without them asks first."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def reliability_figure(
+    name: str, title: str, diagrams: Mapping[str, Reliability], caption: str, keys: Sequence[str] = ()
+) -> Figure:
+    """Return a reliability diagram: the share of right answers against confidence, bin by bin.
+
+    Parameters
+    ----------
+    diagrams : mapping
+        Label of the curve → bins; its expected calibration error is added to the label.
+    keys : sequence of str
+        The stored row of each curve, if there are any.
+    """
+    lines = []
+    for place, (label, bins) in enumerate(diagrams.items()):
+        said, were = (100 * bins.confidence).tolist(), (100 * bins.accuracy).tolist()
+        of_row = [keys[place]] * len(said) if keys else []
+        lines.append(Line(f"{label}, ECE {bins.error:.3f}", said, were, of_row))
+    return Figure(name, title, "reliability", "confidence, %", "right answers, %", lines, caption)
 
 
 def draw(figure: Figure) -> str:
@@ -95,11 +123,14 @@ def draw(figure: Figure) -> str:
         width = 7.2
         if figure.kind == "matrix":
             canvas = Canvas(figsize=(6.0, 5.4), layout="constrained")
+        elif figure.kind == "reliability":
+            canvas = Canvas(figsize=(width, 4.6), layout="constrained")
         else:
             canvas = Canvas(figsize=(width, 3.8), layout="constrained")
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()
-        {"bars": _bars, "lines": _curves, "matrix": _matrix}[figure.kind](axes, figure)
+        kinds = {"bars": _bars, "lines": _curves, "matrix": _matrix, "reliability": _reliability}
+        kinds[figure.kind](axes, figure)
         stream = io.StringIO()
         canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _adopted(stream.getvalue(), figure)
@@ -131,6 +162,26 @@ def _curves(axes: Axes, figure: Figure) -> None:
     if figure.x_label == "round":
         axes.locator_params(axis="x", integer=True)
     _frame(axes, figure)
+
+
+def _reliability(axes: Axes, figure: Figure) -> None:
+    axes.plot([0, 100], [0, 100], color=INK, linestyle="--", linewidth=1, alpha=0.6)
+    for place, line in enumerate(figure.lines):
+        turn, colour = divmod(place, len(COLOURS))
+        axes.plot(
+            line.x,
+            line.y,
+            color=COLOURS[colour],
+            marker=MARKERS[turn % len(MARKERS)],
+            markersize=5,
+            linewidth=1.6,
+            label=_literal(line.label),
+        )
+    axes.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.grid(color=INK, alpha=0.12)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=8, borderaxespad=0)
 
 
 def _bars(axes: Axes, figure: Figure) -> None:

@@ -15,6 +15,9 @@ BREAKABLE_CELL_LETTERS, LONG_CELL_LETTERS = 18, 40
 LONG_TABLE_ROWS = 24
 """Rows above which a table scrolls in its own box."""
 
+NO_NUMBER = ("diverged", "failed", "skipped")
+"""What stands in a column of numbers where a fit gave none."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -66,9 +69,13 @@ def sortable_head(text: str, numeric: bool) -> str:
 
 
 def _is_numeric(column: list[Value]) -> bool:
-    """Tell whether a column is set to the right: numbers, or texts that begin as numbers do."""
+    """Tell whether a column is set to the right: numbers, or texts that begin as numbers do.
+
+    A word that stands for a missing number ("diverged") does not count, unless nothing else is there.
+    """
     texts = [value.text for value in column if value.text not in ("", "–")]
-    return bool(texts) and all(re.match(r"(< |[+−])?\d+(\.\d+)?( |$)", text) for text in texts)
+    numbers = [text for text in texts if re.match(r"(< |[+−])?\d+(\.\d+)?( |$)", text)]
+    return bool(texts) and all(text in numbers or text in NO_NUMBER for text in texts)
 
 
 def _breakable(text: str) -> str:

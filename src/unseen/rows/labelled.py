@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.rows import kernels
-from unseen.rows.chunks import Chunks, Pass
+from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
 from unseen.rows.passes import (
     blocks,
     class_totals,
@@ -19,6 +19,7 @@ from unseen.rows.passes import (
     counts_by_chunk,
     mapped,
     marked,
+    summed,
     taken,
 )
 from unseen.rows.top_share import best_in_chunks
@@ -28,17 +29,13 @@ FEWEST_CLASSES = 4
 """Classes below which none can be held out."""
 
 KEY_COLUMNS = 256
-"""Columns of a row that its key is made of, spread over all that it has."""
+"""Columns of a row that its key is computed from, spread over all that it has."""
 
-KEY_ROWS = 256
-"""Rows whose keys are made at a time, in place: they stay in the cache."""
+KEY_ROWS = 256  # whose keys are computed at a time: they stay in the cache
 
 
 class Rows(NamedTuple):
-    """Labelled rows: features, class codes and, when they have any, weights.
-
-    All are arrays, or all are chunks.
-    """
+    """Labelled rows: features, class codes and, where there are any, weights; arrays, or chunks."""
 
     X: Any
     codes: Any
@@ -57,6 +54,17 @@ class Rows(NamedTuple):
         """Return the rows of these classes, coded by their place among them."""
         own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
         return own._replace(codes=mapped(kernels.place_among, own.codes, given=(classes,)))
+
+    @property
+    def in_chunks(self) -> bool:
+        """Whether only passes can read these rows."""
+        return isinstance(self.X, Chunks)
+
+    def summed(
+        self, kernel: Pass, given: tuple[object, ...], size: int = BLOCK_ROWS
+    ) -> tuple[Array, ...]:
+        """Return the sums, over blocks of these rows, of the arrays that a kernel returns."""
+        return summed(kernel, *self, given=given, size=size)
 
     def totals(self, classes: int) -> tuple[Array, Array]:
         """Return the sums (p, classes) and the weights of the classes, in one pass."""
@@ -88,12 +96,21 @@ def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
     """Mark the ``share`` of the rows of each class with the highest confidence; of equals the first."""
     if isinstance(codes, Chunks):
         return best_in_chunks(codes, confidence, share)
-    order = np.lexsort((-confidence, codes))
+    return _ranks_in_class(codes, -confidence) < np.ceil(share * np.bincount(codes))[codes]
+
+
+def places_in_class(X: Array, codes: Codes) -> Codes:
+    """Return the place of each row among those of its class, in an order that their content decides."""
+    return _ranks_in_class(codes, content_keys(X))
+
+
+def _ranks_in_class(codes: Codes, keys: Array) -> Codes:
+    """Return the place of each row among those of its class, the least key first."""
+    order = np.lexsort((keys, codes))
     counts = np.bincount(codes)
-    start = np.cumsum(counts) - counts
-    rank = np.empty(len(codes), dtype=np.intp)
-    rank[order] = np.arange(len(codes)) - start[codes[order]]
-    return rank < np.ceil(share * counts)[codes]
+    ranks = np.empty(len(codes), dtype=np.intp)
+    ranks[order] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[order]]
+    return ranks
 
 
 def sampled(X: RowValues, most: int) -> Array:
@@ -222,30 +239,27 @@ class FoldOf(NamedTuple):
         return cls(fold, place, parts)
 
 
-def fold_sums(
-    X: Array, codes: Codes, weights: Array | None, fold: Codes, folds: int
-) -> tuple[Array, ...]:
+def fold_sums(X: Array, codes: Codes, weights: Array | None, table: FoldOf) -> tuple[Array, ...]:
     """Return XᵀX of the rows of each fold, then the class sums and the class weights of all."""
-    fold_of_row = fold[codes]
-    moments = [kernels.gram(*_rows_of_fold(fold_of_row, f, X, weights))[0] for f in range(folds)]
-    labels = kernels.class_sums(X, codes, weights, len(fold))
-    return (*moments, *labels, *kernels.class_weights(codes, weights, len(fold)))
+    folds, classes = table.fold[codes], len(table.fold)
+    parts = (_rows_of_fold(folds, f, X, weights) for f in range(len(table.parts)))
+    moments = [kernels.gram(*part)[0] for part in parts]
+    labels = kernels.class_sums(X, codes, weights, classes)
+    return (*moments, *labels, *kernels.class_weights(codes, weights, classes))
 
 
 def fold_hits(
     X: Array,
     codes: Codes,
     weights: Array | None,
-    fold: Codes,
-    place: Codes,
+    table: FoldOf,
     left: list[Array],
     right: list[Array],
 ) -> list[Array]:
     """Return, for each fold, the weight of the rows of each of its classes that a model gets right."""
-    fold_of_row = fold[codes]
-    answers = []
+    folds, places, answers = table.fold[codes], table.place[codes], []
     for f, (halves, others) in enumerate(zip(left, right, strict=True)):
-        block, true, weight = _rows_of_fold(fold_of_row, f, X, place[codes], weights)
+        block, true, weight = _rows_of_fold(folds, f, X, places, weights)
         count, inner, classes = others.shape
         hits = np.zeros((classes, halves.shape[1], count))
         if len(block):
@@ -264,16 +278,14 @@ def fold_scores(
     X: Array,
     codes: Codes,
     weights: Array | None,
-    fold: Codes,
-    place: Codes,
+    table: FoldOf,
     left: list[Array],
     right: list[Array],
 ) -> list[tuple[Array, Array, Array | None]]:
     """Return, for each fold, the scores X·left·right of its rows, their classes and their weights."""
-    fold_of_row = fold[codes]
-    answers = []
+    folds, places, answers = table.fold[codes], table.place[codes], []
     for f, (half, other) in enumerate(zip(left, right, strict=True)):
-        block, true, weight = _rows_of_fold(fold_of_row, f, X, place[codes], weights)
+        block, true, weight = _rows_of_fold(folds, f, X, places, weights)
         answers.append(((block @ half) @ other, true, weight))
     return answers
 

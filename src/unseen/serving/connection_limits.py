@@ -7,8 +7,9 @@ each of these has a limit, and where one is reached, whoever has kept us waiting
 from __future__ import annotations
 
 import asyncio
+import socket
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -27,6 +28,15 @@ OTHER_FILES = 48
 """File descriptors that are left for files, threads and the event loop."""
 
 
+class Connection(Protocol):
+    """A connection, as its limits know it."""
+
+    transport: asyncio.Transport
+
+    def is_unheard(self) -> bool:
+        """Tell whether the beginning of its request is there, but we have not read it yet."""
+
+
 @dataclass
 class ConnectionLimits:
     """Limits of a process, and its connections by what is awaited from them.
@@ -41,9 +51,9 @@ class ConnectionLimits:
 
     connections: int = 512
     seconds: float = 10.0
-    asking: dict[HttpToolsProtocol, None] = field(default_factory=dict)
+    asking: dict[Connection, None] = field(default_factory=dict)
     """Connections whose next request is not there, the oldest first."""
-    unread: dict[HttpToolsProtocol, None] = field(default_factory=dict)
+    unread: dict[Connection, None] = field(default_factory=dict)
     """Connections whose answer is not read, the oldest first."""
 
     def __post_init__(self) -> None:
@@ -52,15 +62,35 @@ class ConnectionLimits:
         self.connections = max(min(self.connections, files - self.backlog - OTHER_FILES), 1)
 
     def make_room(self) -> bool:
-        """Close the connection that has waited longest for a request; False if there is none."""
-        oldest = next(iter(self.asking), None)
-        if oldest is None:
+        """Close whoever has kept us waiting longest; False if we wait for nobody.
+
+        That is a connection whose request we await, or else one whose answer is not read.
+        """
+        held = self._longest_awaited() or next(iter(self.unread), None)
+        if held is None:
             return False
-        del self.asking[oldest]
-        oldest.transport.abort()
+        self.asking.pop(held, None)
+        self.unread.pop(held, None)
+        held.transport.abort()
         return True
 
-    def bound_unread(self, newest: HttpToolsProtocol) -> None:
+    def is_behind(self, connections: int) -> bool:
+        """Tell whether so many connections leave no room, but only since we have not read requests yet.
+
+        A new one had better wait for a turn of the loop then than be refused.
+        """
+        return connections >= self.connections and bool(self.asking) and not self._longest_awaited()
+
+    def _longest_awaited(self) -> Connection | None:
+        """Return the connection whose request has been awaited for longest; None if all have come."""
+        for held in list(self.asking):
+            if not held.is_unheard():
+                return held
+            del self.asking[held]
+            self.asking[held] = None  # we are late, and not the client: the others come first
+        return None
+
+    def bound_unread(self, newest: Connection) -> None:
         """Close the connections that have not read for longest, until the rest is within its limit."""
         sizes = {held: held.transport.get_write_buffer_size() for held in self.unread}
         total = sum(sizes.values())
@@ -70,6 +100,20 @@ class ConnectionLimits:
             total -= size
             del self.unread[held]
             held.transport.abort()
+
+
+def has_arrived(transport: asyncio.BaseTransport) -> bool:
+    """Tell whether a client has sent something that was not read yet."""
+    plug = transport.get_extra_info("socket")
+    if transport.is_closing() or plug is None:
+        return False
+    same = socket.socket(plug.family, plug.type, plug.proto, plug.fileno())
+    try:
+        return bool(same.recv(1, socket.MSG_PEEK))
+    except OSError:  # nothing is there, or the client has gone
+        return False
+    finally:
+        same.detach()  # the transport closes it
 
 
 def open_files_limit() -> int:
@@ -121,6 +165,9 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
                 self._refuse(431)
             elif self._in_headers and self._header_timer is None:
                 self._await_request()
+
+        def is_unheard(self) -> bool:
+            return not self._in_headers and has_arrived(self.transport)
 
         def on_message_begin(self) -> None:
             super().on_message_begin()

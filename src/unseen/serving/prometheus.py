@@ -78,6 +78,9 @@ class Metrics:
         self.requests = Counter("unseen_requests_total", "Requests, by path, method and status.")
         self.refused = Counter("unseen_refused_total", "Requests that a limit or the token refused.")
         self.seconds = Histogram("unseen_request_seconds", "From first to last byte.", SECONDS)
+        self.late = Histogram(
+            "unseen_loop_delay_seconds", "How late the event loop does what is due.", SECONDS
+        )
         self.busy = Gauge("unseen_requests_in_progress", "Requests that are read or answered now.")
         self.rows = Counter("unseen_rows_total", "Rows that were answered.")
         self.batches = Histogram("unseen_batch_rows", "Rows of a matrix product.", ROWS)

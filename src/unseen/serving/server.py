@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 import os
 import signal
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from unseen.exceptions import DataError
+from unseen.serving.accepting import Acceptor
 from unseen.serving.connection_limits import BACKLOG, ConnectionLimits, bounded_protocol
 
 if TYPE_CHECKING:
@@ -80,18 +83,55 @@ def run(app: ASGIApp, opened: socket.socket, seconds: float = 10.0, connections:
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    # uvicorn hands a signal on when it has ended; by then there is nothing left to interrupt.
+    server = _Server(config, limits)
+    # uvicorn listens to signals while it runs. One that comes before must not be lost; those that it
+    # hands on when it has ended find nothing left to interrupt.
     kinds = (signal.SIGINT, signal.SIGTERM)
-    before = {kind: signal.signal(kind, lambda *_: None) for kind in kinds}
+    before = {kind: signal.signal(kind, server.handle_exit) for kind in kinds}
+    # A full collection walks over all that the libraries hold, for 150 ms, and large bodies cause one
+    # every second. What is there before the first request stays, so it need not be walked over.
+    gc.collect()
+    gc.freeze()
     try:
-        _Server(config).run(sockets=[opened])
+        server.run(sockets=[opened])
     finally:
+        gc.unfreeze()
         for kind, handler in before.items():
             signal.signal(kind, handler)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which ends after its grace even if a thread is still at work."""
+    """uvicorn's server, which takes all connections that wait, and ends after its grace in any case."""
+
+    _acceptors: tuple[Acceptor, ...] = ()
+
+    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+        super().__init__(config)
+        self._limits = limits
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, asyncio.BaseEventLoop):  # asyncio's own loops take all that wait
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        self._acceptors = tuple(
+            Acceptor(opened, self._protocol, self._must_wait, self.config.backlog)
+            for opened in sockets or []
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+    def _must_wait(self, opening: int) -> bool:
+        return self._limits.is_behind(len(self.server_state.connections) + opening)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:

@@ -20,6 +20,7 @@ from unseen.serving.front_page import PAGE_HEADERS, front_page
 from unseen.serving.gate import Gate
 from unseen.serving.keeper import ClassConflict, ClassRefused, Keeper, NewClass, UnknownClass
 from unseen.serving.limits import Limits
+from unseen.serving.loop_delay import note_delays
 from unseen.serving.memory_budget import SHARE, MemoryBudget, OverBudget
 from unseen.serving.message_schemas import AddRequest, PredictRequest
 from unseen.serving.npy_body import NPY, npy_matrix
@@ -104,7 +105,9 @@ class Service:
         limits, self._aside = self.limits, SideThread()
         self._batcher = Batcher(self.keeper.score, limits.window, limits.batch, self.metrics)
         self._batcher.start()
+        watching = asyncio.create_task(note_delays(self.metrics.late))
         yield
+        watching.cancel()
         await self._batcher.stop()
         for worker in (self._aside, self.vision, self.reader):
             if worker is not None:

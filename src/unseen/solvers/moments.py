@@ -255,6 +255,12 @@ def ridge_solver(G: Ridge, columns: int, space: SharedSubspace | None = None) ->
     return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
+def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
+    """Return the map R → V with G V H = R."""
+    left, right = ridge_solver(G, len(H), space), solver(H)
+    return lambda R: right(left(R).T).T
+
+
 def metric_solver(metric: Metric, columns: int) -> Solve:
     """Return the map R → M⁻¹R for right-hand sides of about so many columns.
 

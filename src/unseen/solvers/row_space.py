@@ -1,11 +1,15 @@
-"""Few rows of many columns, in coordinates of their own span."""
+"""Rows in fewer coordinates: of their own span, or of their first principal directions."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
 
+from unseen.solvers.cholesky import lower_factor, lower_inverse
 from unseen.typing import Array
+
+SKETCH_COLUMNS = 256
+"""Principal directions of a sketch of rows."""
 
 
 def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
@@ -35,3 +39,19 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
     kept = values > len(values) * digits * values[-1]
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     return vectors * roots, solved @ (vectors / roots)
+
+
+def first_directions(X: Array) -> Array:
+    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
+
+    One step of subspace iteration from random directions; a sketch needs no singular values.
+    """
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
+    basis: Array = (X.T @ (X @ start)).astype(float)
+    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
+        for _ in range(2):
+            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
+    except np.linalg.LinAlgError:
+        basis = np.linalg.qr(basis)[0]
+    return basis.astype(X.dtype)

@@ -29,10 +29,10 @@ import numpy.typing as npt
 
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_sums, class_weights, error_sums, in_chunks, summed
-from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver, solver
+from unseen.solvers.cholesky import Solve, joint_eigenvectors, rough_solver
 from unseen.solvers.krylov import System
 from unseen.solvers.losses import adaptive_structural_cost
-from unseen.solvers.moments import Ridge, ridge_solver
+from unseen.solvers.moments import Ridge
 from unseen.solvers.shared_subspace import LABELLED, POOL, SharedSubspace, first_of
 from unseen.typing import Array, Codes
 
@@ -88,12 +88,6 @@ def _costs(
     cost, _ = adaptive_structural_cost(embedded @ A, codes)
     cost = cost + mu * np.square(embedded).sum(axis=1)
     return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
-
-
-def one_domain(G: Ridge, H: Array, space: SharedSubspace | None = None) -> Solve:
-    """Return the map R → V with G V H = R."""
-    left, right = ridge_solver(G, len(H), space), solver(H)
-    return lambda R: right(left(R).T).T
 
 
 def two_domains(
@@ -155,7 +149,7 @@ def frank_wolfe(
         Labelled rows and the column of A that each belongs to.
     A : array of shape (q, K)
     solve : callable
-        The map R → V of :func:`one_domain` or :func:`two_domains`.
+        The map R → V of `one_domain` or :func:`two_domains`.
     weights : array of shape (N,), optional
     labels : array of shape (p, K), optional
         XᵀY, where it is known.

@@ -71,7 +71,7 @@ def incidence(nodes: Array, edges: Array, k: int, power: float = 1.0) -> sparse.
 
 def symmetric_walk(W: sparse.csr_matrix) -> Callable[[Array], Array]:
     """Return the map F → D^(-½) W D^(-½) F of a symmetric graph; a lonely node is sent nowhere."""
-    root = _inverse_root(np.asarray(W.sum(axis=1)).ravel())
+    root = inverse_root(np.asarray(W.sum(axis=1)).ravel())
     S = sparse.diags(root) @ W @ sparse.diags(root)
     return lambda F: np.asarray(S @ F)
 
@@ -83,7 +83,7 @@ def hypergraph_walk(H: sparse.csr_matrix) -> Callable[[Array], Array]:
     """
     size = np.asarray(H.sum(axis=0)).ravel()
     scaled = H @ sparse.diags(1 / np.where(size > 0, size, 1))
-    root = _inverse_root(np.asarray(H.sum(axis=1)).ravel())[:, None]
+    root = inverse_root(np.asarray(H.sum(axis=1)).ravel())[:, None]
     return lambda F: np.asarray(root * (scaled @ (H.T @ (root * F))))
 
 
@@ -104,5 +104,6 @@ def propagate(
     return F
 
 
-def _inverse_root(degree: Array) -> Array:
+def inverse_root(degree: Array) -> Array:
+    """Return 1/√degree, and zero for a degree of zero."""
     return np.asarray(np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1)), 0))

@@ -1,17 +1,23 @@
 """A graph of several views of the same nodes, as in the program of Fu, Hospedales, Xiang and Gong.
 
-Each view has the graph exp(−d²/median d²) of its nodes at unit length. A node counts in a view by how
-near its nodes in the other views are; the views' graphs are added with these weights.
+Within a view nodes are joined by exp(−d²/median d²), at unit length. Across views the node e of one
+view is a hyperedge of the nodes that are nearest to it in the other. Both are mixed.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from unseen.statistics.graph import unit_rows
+from unseen.statistics.graph import inverse_root, unit_rows
 from unseen.typing import Array
+
+EDGES, HYPEREDGES = 0.25, 0.75
+"""How the graphs of the views and the hypergraph across views are mixed."""
 
 
 def similarities(first: Array, second: Array) -> Array:
@@ -21,54 +27,74 @@ def similarities(first: Array, second: Array) -> Array:
     return np.asarray(np.exp(-squares / middle), dtype=np.float32)
 
 
-def multigraph(views: list[Array], rows: int, k: int, prototype_times: int) -> sparse.csr_matrix:
-    """Return W (N, N) over nodes, of which the first ``rows`` are rows and the others prototypes.
+def multigraph_walk(
+    views: list[Array], rows: int, k: int, prototype_times: int
+) -> Callable[[Array], Array]:
+    """Return the map F → D^(-½) W D^(-½) F,  W = 0.25 Σᵢ Gᵢ + 0.75 Hᵀ Δ H.
+
+    Gᵢ is the graph of view i. H (E, N) holds, for each ordered pair of views, the z-scored similarities
+    of a node of one view to its nearest nodes of the other, its columns scaled so that Hᵀ Δ H has a
+    diagonal of ones; Δ are the mean similarities of the hyperedges. HᵀΔH is never formed.
 
     Parameters
     ----------
     views : list of arrays of shape (N, d)
-        The same nodes in each view, in one common space.
+        The same nodes in each view, in one common space. The first ``rows`` are rows, the others
+        prototypes.
     rows : int
     k : int
         Neighbours that a row keeps; a prototype keeps ``prototype_times`` as many.
     """
-    N = len(views[0])
-    share = view_weights(views, k)
-    W = np.zeros((N, N), dtype=np.float32)
-    for view, weight in zip(views, share, strict=True):
-        W += similarities(view, view) * ((weight[:, None] + weight) / 2)
-    np.fill_diagonal(W, 0)
-    kept = _nearest_of_each(W[:rows], k), _nearest_of_each(W[rows:], prototype_times * k)
+    graph = sum(_nearest(similarities(v, v), rows, k, prototype_times) for v in views)
+    pairs = permutations(views, 2)
+    H = sparse.vstack(
+        [_nearest(z_scores(similarities(a, b)), rows, k, prototype_times) for a, b in pairs]
+    ).tocsr()
+    hyperedges, weights = scaled_hyperedges(H)
+
+    def spread(F: Array) -> Array:
+        across = hyperedges.T @ (weights[:, None] * (hyperedges @ F))
+        return np.asarray(EDGES * (graph @ F) + HYPEREDGES * across)
+
+    root = inverse_root(spread(np.ones((len(views[0]), 1))).ravel())[:, None]
+    return lambda F: np.asarray(root * spread(root * F))
+
+
+def scaled_hyperedges(H: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Array]:
+    """Return the hyperedges with columns scaled for unit similarity of a node to itself, and Δ."""
+    positive = H.multiply(H > 0).tocsr()
+    weights = np.asarray(H.sum(axis=1)).ravel() / np.maximum(positive.getnnz(axis=1), 1)
+    weights = np.maximum(weights, 0)
+    length = np.asarray(positive.multiply(positive).T @ weights).ravel()
+    return (positive @ sparse.diags(inverse_root(length))).tocsr(), weights
+
+
+def z_scores(S: Array) -> Array:
+    """Return similarities standardised by rows, and then by columns."""
+    for axis in (1, 0):
+        spread = S.std(axis=axis, keepdims=True, ddof=1)
+        S = (S - S.mean(axis=axis, keepdims=True)) / np.where(spread > 0, spread, 1)
+    return S
+
+
+def _nearest(S: Array, rows: int, k: int, prototype_times: int) -> sparse.csr_matrix:
+    """Keep the k largest entries of each row but its largest, made symmetric."""
+    kept = _largest_but_one(S[:rows], k), _largest_but_one(S[rows:], prototype_times * k)
     both = sparse.vstack(kept).tocsr()
     return ((both + both.T) / 2).tocsr()
 
 
-def view_weights(views: list[Array], k: int) -> list[Array]:
-    """Return the weight of each node in each view; those of a node sum to one.
+def _largest_but_one(S: Array, k: int) -> sparse.csr_matrix:
+    """Return the entries of each row from the second to the (k + 1)-th largest, the others zero.
 
-    The hyperedge of a node in another view are its k nearest there, and their mean similarity joins the
-    two views at this node. With two views both count alike.
+    Within a view the largest is the node itself; the authors' program skips it across views too.
     """
-    degree = [np.zeros(len(views[0])) for _ in views]
-    for i in range(len(views)):
-        for j in range(i + 1, len(views)):
-            between = similarities(views[i], views[j])
-            joined = (_mean_of_nearest(between, k) + _mean_of_nearest(between.T, k)) / 2
-            degree[i] += joined
-            degree[j] += joined
-    total = np.maximum(sum(degree), np.finfo(float).tiny)
-    return [own / total for own in degree]
-
-
-def _mean_of_nearest(S: Array, k: int) -> Array:
-    k = min(k, S.shape[1])
-    return np.asarray(np.partition(S, S.shape[1] - k, axis=1)[:, S.shape[1] - k :].mean(axis=1))
-
-
-def _nearest_of_each(S: Array, k: int) -> sparse.csr_matrix:
-    """Return the k largest entries of each row, the others zero."""
-    k = max(1, min(k, S.shape[1]))
-    place = np.argpartition(S, S.shape[1] - k, axis=1)[:, S.shape[1] - k :]
+    N = S.shape[1]
+    k = max(1, min(k, N - 1))
+    place = np.argpartition(S, N - k - 1, axis=1)[:, N - k - 1 :]
     values = np.take_along_axis(S, place, axis=1)
-    source = np.repeat(np.arange(len(S)), k)
-    return sparse.csr_matrix((values.ravel(), (source, place.ravel())), shape=S.shape)
+    np.put_along_axis(values, values.argmax(axis=1)[:, None], 0, axis=1)
+    source = np.repeat(np.arange(len(S)), k + 1)
+    found = sparse.csr_matrix((values.ravel(), (source, place.ravel())), shape=S.shape)
+    found.eliminate_zeros()
+    return found

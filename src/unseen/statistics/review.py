@@ -16,16 +16,11 @@ from scipy.special import expit
 from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
-from unseen.solvers.cholesky import lower_factor, lower_inverse
-from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, Pool, adapt, start_of
-from unseen.statistics.evaluation import (
-    evenness,
-    fit_calibration,
-    per_class_accuracy,
-    sorted_masses,
-)
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
+from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt, start_of
+from unseen.statistics.held_out import fit_calibration, per_class_accuracy, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import Pool, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, RowValues
 
 FEWEST_TO_REHEARSE = 6
@@ -57,9 +52,6 @@ LOSS_TO_REPORT = -0.01
 
 CALIBRATION_ROWS = 600
 """Rows of a rehearsal on which probabilities are calibrated, at most."""
-
-SKETCH_COLUMNS = 256
-"""Features of the sketch: the first principal directions of the labelled rows."""
 
 SKETCH_ROWS = 3000
 """Rows of the pool that the review looks at; rehearsals have as many."""
@@ -185,22 +177,6 @@ def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
     return out
 
 
-def first_directions(X: Array) -> Array:
-    """Return an orthonormal basis (p, SKETCH_COLUMNS) near the first principal directions of the rows.
-
-    One step of subspace iteration from random directions; the review needs no singular values.
-    """
-    rng = np.random.default_rng(0)
-    start = rng.standard_normal((X.shape[1], SKETCH_COLUMNS)).astype(X.dtype)
-    basis: Array = (X.T @ (X @ start)).astype(float)
-    try:  # by factors of BᵀB, twice: as orthonormal as by reflections, in a quarter of the time
-        for _ in range(2):
-            basis = basis @ lower_inverse(lower_factor(basis.T @ basis)).T
-    except np.linalg.LinAlgError:
-        basis = np.linalg.qr(basis)[0]
-    return basis.astype(X.dtype)
-
-
 def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
     """Hold out seen classes, drawn by the content of their vectors, and run the rounds on them.
 
@@ -267,3 +243,12 @@ def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
 
 def _accuracy(S: Array, codes: Array, classes: int) -> float:
     return float(np.nanmean(per_class_accuracy(codes, S.argmax(axis=1) == codes, classes)))
+
+
+def evenness(shares: Array) -> float:
+    """Return the effective number of classes, as a share of all: exp(entropy of the shares) / L.
+
+    It is 1 for equal shares, and ½ when half of the classes share all.
+    """
+    p = shares[shares > 0]
+    return min(1.0, float(np.exp(-(p @ np.log(p)))) / len(shares))

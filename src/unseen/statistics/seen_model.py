@@ -138,6 +138,37 @@ def candidates_of(model: SeenModel, vectors: Array, own: Array) -> Candidates:
     return Candidates(prior, model.start_space.of_means(prototypes), predictor)
 
 
+class Answer(NamedTuple):
+    """What scores are made of: a space, and a prototype for each class in it."""
+
+    space: Space
+    seen_points: Array
+    """Means of the seen classes, (K, p)."""
+    points: Array
+    """Prototypes of the candidates, (L, p)."""
+    offsets: Array
+    map: PrototypeMap | None
+    """From the vector of any other class to its prototype."""
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        model: SeenModel,
+        candidates: Candidates,
+        points: Array,
+        offsets: Array | None = None,
+    ) -> Answer:
+        """Bring all prototypes into one space, in the precision of the features."""
+        dtype = model.space.full_matrix.dtype
+        means = space.of_means(model.means).astype(dtype)
+        offsets = np.zeros(len(points)) if offsets is None else offsets
+        predictor = candidates.predictor
+        predict = None if predictor is None else predictor.in_space(space)
+        kept_space = space.then(space.full_matrix.astype(dtype))
+        return cls(kept_space, means, points.astype(dtype), offsets, predict)
+
+
 @dataclass(frozen=True)
 class Prior:
     """What is known of the class means before the pool is seen, in whitened space."""

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from unseen.rows.labelled import Rows, content_keys
-from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, Pool, adapt, measured, start_of
-from unseen.statistics.review import SKETCH_COLUMNS, first_directions
+from unseen.rows.labelled import Rows, content_keys, places_in_class
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
+from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, adapt, measured, start_of
 from unseen.statistics.seen_model import Prior, SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import Pool, Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, Codes, Mask
 
 FEWEST_CLASSES = 10
@@ -208,12 +208,7 @@ def fit_strangers(
 
 def _kept_for_means(sample: Rows) -> Mask:
     """Mark the rows that class means are taken of: all but one in ``HELD_OUT_ROWS`` of each class."""
-    keys = content_keys(sample.X)
-    order = np.lexsort((keys, sample.codes))
-    starts = np.searchsorted(sample.codes[order], np.arange(sample.codes.max() + 1))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order)) - starts[sample.codes[order]]
-    return np.asarray(rank % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
+    return np.asarray(places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
 
 
 def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, size: int) -> SignScale:

@@ -1,4 +1,4 @@
-"""A visual space: what becomes of a row before it is compared with class prototypes."""
+"""A visual space: what becomes of a row, or of a pool, before it is compared with class prototypes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from unseen.rows import kernels
 from unseen.rows.kernels import Scaling
+from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import blocks, mapped, summed, within_class_scatter
+from unseen.rows.passes import blocks, kept, mapped, summed, within_class_scatter
 from unseen.solvers.cholesky import lower_factor, lower_inverse, lower_solver
 from unseen.statistics.scorer import Affine, SignedRoot, Step, UnitLength
 from unseen.typing import Array, RowValues
@@ -154,6 +155,34 @@ class Space:
         ones = np.ones(len(self.center))
         affine = Affine(self.center, ones if self.matrix is None else self.matrix)
         return *scaling_steps(self.scaling), affine
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Unlabelled rows, in memory or in chunks, of which only sums and scores are taken."""
+
+    X: Any
+    """Rows, scaled as those of the space."""
+    space: Space
+    """The whitened space of z; rows never enter it, class means are brought out of it."""
+    known: Known | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def scores(self, points: Array, directions: Array | None = None) -> Any:
+        """Return scores z·direction − ½‖point‖², (N, L); known rows have that of their class alone."""
+        weights = self.space.weights(points if directions is None else directions)
+        constant = -(weights @ self.space.center) - 0.5 * np.einsum("ij,ij->i", points, points)
+        dtype = self.X.dtype
+        given = weights.T.astype(dtype), constant.astype(dtype)
+        S = mapped(kernels.affine, self.X, given=given)
+        return kept(S if self.known is None else self.known.clamp_scores(S))
+
+    def totals(self, labels: object) -> tuple[Array, Array]:
+        """Return the mass of each class and its sum Qᵀz."""
+        mass, sums = summed(kernels.soft_sums, self.X, labels)
+        return mass, self.space.of_sums(sums, mass)
 
 
 def space_scores(space: Space, X: Array, points: Array, offsets: Array) -> Array:

@@ -10,8 +10,9 @@ from unseen.transductive.importance_weighting import ImportanceWeighting
 from unseen.transductive.max_margin import MaxMarginSSL
 from unseen.transductive.none_of_these import NoneOfThese
 from unseen.transductive.propagation import PrototypePropagation
+from unseen.transductive.prototype_classifier import PrototypeRound
 from unseen.transductive.rkt import RKT
-from unseen.transductive.rounds import PrototypeRound, Round
+from unseen.transductive.rounds import Round
 from unseen.transductive.selection import (
     AgreementSelection,
     BalancedSelection,

@@ -9,6 +9,9 @@ from sklearn.utils import check_random_state
 from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, RandomState
 
+STARTS = 50
+"""Random starts of k-means, as in the authors' program of WDVSc."""
+
 
 def pool_clusters(
     Z: Array, points: Array, random_state: RandomState = None, random: bool = True
@@ -24,7 +27,7 @@ def pool_clusters(
 
     if random:
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        found = KMeans(len(points), n_init=10, max_iter=300, random_state=seed).fit(Z)
+        found = KMeans(len(points), n_init=STARTS, random_state=seed).fit(Z)
     else:
         found = KMeans(len(points), init=points, n_init=1, max_iter=100).fit(Z)
     return np.asarray(found.cluster_centers_, dtype=float)

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from unseen.base import ZeroShotClassifier, bare
-from unseen.inputs import UNLABELLED, has_label, labelled_rows, whole_fit
+from unseen.base import ZeroShotClassifier
+from unseen.guards import whole_fit
+from unseen.inputs import UNLABELLED, Divided
+from unseen.model_export import bare
 from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import in_chunks, kept, mapped, marked, taken
-from unseen.semantics import place_among
+from unseen.rows.passes import in_chunks, mapped
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.transductive.selection import BalancedSelection
@@ -73,6 +74,8 @@ class TransductiveClassifier(ZeroShotClassifier):
     takes_class_means: ClassVar[bool] = False
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
+    strangers: Any = None
+    """A parameter of those that can find rows of no candidate; None looks for none."""
     transduction_: Any
     review_: Review | None
     history_: list[Round]
@@ -106,45 +109,60 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
             rounds have no probabilities do not call it, and no method does with an empty pool.
         """
-        with whole_fit(self, X):
-            read, codes, weights = self._read(X, y, sample_weight)
-            self._fit_read(read, codes, weights, None, known, observer)
-            self._rehearse(labelled_rows(read, codes, weights), unlabelled_rows(read, codes))
+        if self.strangers is None:
+            self._fit_pool(observer, X, y, sample_weight, known)
+        else:
+            self._fit_beside_strangers(X, y, sample_weight, known, observer)
         return self
+
+    def _fit_pool(
+        self,
+        observer: Observer | None,
+        X: object,
+        y: object,
+        weights: object,
+        known: Mapping[int, Label] | None,
+    ) -> None:
+        """Learn from labelled rows and a pool whose rows all belong to candidates."""
+        with whole_fit(self, X):
+            split = self._fit_read(self._read(X, y, weights), None, known, observer)
+            self._rehearse(split.rows, split.pool)
+
+    def _fit_beside_strangers(
+        self, X: object, y: object, weights: object, known: Any, observer: Observer | None
+    ) -> None:
+        """Learn beside rows that belong to no candidate: written by those that can."""
+        raise NotImplementedError
 
     def _fit_read(
         self,
-        X: Any,
-        codes: Any,
-        weights: object,
+        read: Rows,
         compress: Compress | None,
         known: Mapping[int, Label] | None = None,
         observer: Observer | None = None,
-    ) -> Self:
+    ) -> Split:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
-        if in_chunks(X) and (known is not None or observer is not None):
+        parts = Divided.of(read)
+        if parts.in_chunks and (known is not None or observer is not None):
             raise ValueError(
                 f"{type(self).__name__}.fit takes 'known' and 'observer' with rows in memory only, and "
                 "X comes in chunks. Give np.asarray(X), or leave both out."
             )
-        labelled = kept(has_label(codes))
-        unlabelled = marked(mapped(np.logical_not, labelled))
-        pool = unlabelled_rows(X, codes)
-        split = self._split(labelled_rows(X, codes, weights), pool, labelled)
-        certain = self._read_known(known, len(pool), split.candidates)
+        split = self._split(parts.rows, parts.pool, parts.labelled)
+        certain = self._read_known(known, len(parts.pool), split.candidates)
         split = replace(split, known=certain, observer=observer)
         first_round = self._fit_split(split, compress)
-        if in_chunks(X):
-            self._note_chunks(X, codes, unlabelled, split, first_round)
+        if parts.in_chunks:
+            self._note_chunks(read.X, read.codes, parts.unlabelled, split, first_round)
         else:
             self._note(split, first_round)
-        return self
+        return split
 
     def _split(self, rows: Rows, pool: object, labelled: object) -> Split:
         """Gather what a method needs to know of rows and classes."""
         candidates, vectors = self._resolve()
         described = self._parameters()[0] is not None
-        own = self._own(candidates)
+        own = self._places_among_seen(candidates)
         reviewable = described and not (own >= 0).any()
         classes = self._seen_vectors(), candidates, vectors, own, described, bool(reviewable)
         return Split(rows, pool, labelled, *classes)
@@ -183,10 +201,6 @@ class TransductiveClassifier(ZeroShotClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
         """Learn; set ``history_``; return the round that first trusted each row of the pool."""
 
-    def _own(self, candidates: Array) -> Array:
-        """Return the place of each candidate among the seen classes, -1 for an unseen one."""
-        return place_among(candidates, self.seen_classes_)
-
     def _pool_codes(self, split: Split) -> Codes:
         """Return the place of the answer for each row of the pool among the candidates."""
         return np.asarray(self._rows_scores(split.pool, split.vectors).argmax(axis=1))
@@ -195,7 +209,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         candidates, known = split.candidates, split.known
         labels = np.empty(len(split.labelled), dtype=np.result_type(self.seen_classes_, candidates))
         labels[split.labelled] = self.seen_classes_[split.rows.codes]
-        rounds = mapped(kernels.zero_as_never, first_round)
+        rounds = np.asarray(first_round)
+        rounds = np.where(rounds > 0, rounds, -1)
         if len(split.pool):
             codes = self._pool_codes(split)
             if known is not None:
@@ -219,11 +234,6 @@ class TransductiveClassifier(ZeroShotClassifier):
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
-
-
-def unlabelled_rows(X: RowValues, codes: RowValues) -> Any:
-    """Return the pool; nothing is copied where its rows stand together."""
-    return taken(X, marked(mapped(np.logical_not, has_label(codes))))
 
 
 def _labels(

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows, whole_fit
+from unseen.guards import whole_fit
+from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
-from unseen.statistics.strangers import StrangerModel, fit_strangers
+from unseen.statistics.strangers import fit_strangers
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, Label, Mask, RowValues
+from unseen.typing import Array, Codes, Label, Mask, RowValues
 
-Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None], Any]
-"""Fits the estimator: X, y, sample_weight and known rows of the pool."""
+Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None, Observer | None], Any]
+"""Fits the estimator: X, y, sample_weight, known rows of the pool, and who observes the rounds."""
 
 
 class StrangerAnswers:
@@ -31,34 +32,24 @@ class StrangerAnswers:
 
     strangers: Any
     unknown: Any
-    strangers_: StrangerModel | None
+    strangers_: Any
     stranger_proba_: Array
+    labelled_round_: Any
 
-    def fit(
+    def _fit_beside_strangers(
         self,
         X: object,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        known: Mapping[int, object] | None = None,
-        observer: Observer | None = None,
-    ) -> Self:
-        """Learn from labelled and unlabelled rows; see :meth:`TransductiveClassifier.fit`.
-
-        With ``strangers``, ``X`` is in memory, and the rounds are run twice: without the rows that are
-        called strangers the second time.
-        """
-        plain = super().fit  # type: ignore[misc]
-        if self.strangers is None:
-            plain(X, y, sample_weight, known=known, observer=observer)
-            self.strangers_ = None
-            return self
+        y: object,
+        weights: object,
+        known: Mapping[int, object] | None,
+        observer: Observer | None,
+    ) -> None:
+        """Fit twice, the second time without the rows that are called strangers; X is in memory."""
         with whole_fit(self, X):  # type: ignore[arg-type]
             self._fit_apart(
-                lambda *given: plain(*given[:3], known=given[3], observer=observer),
-                *(X, y, sample_weight, known),
+                lambda *given: self._fit_pool(given[4], *given[:4]),  # type: ignore[attr-defined]
+                *(X, y, weights, known, observer),
             )
-        return self
 
     def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row, or the label for unknown."""
@@ -66,13 +57,14 @@ class StrangerAnswers:
         found = getattr(self, "strangers_", None)
         if found is None:
             return labels
-        return replaced(labels, found.called(read_rows(self, X)), self._unknown(labels))
+        return replaced(labels, found.called(self._seen_by(found, X)), self._unknown(labels))
 
     def stranger_proba(self, X: Any) -> Array:
         """Return the probability of each row to belong to no candidate; 0 with strangers=None."""
-        X = read_rows(self, X)
         found = getattr(self, "strangers_", None)
-        return np.zeros(len(X)) if found is None else found.probabilities(X)
+        if found is None:
+            return np.zeros(len(read_rows(self, X)))
+        return np.asarray(found.probabilities(self._seen_by(found, X)))
 
     def _unknown(self, labels: Array) -> object:
         if self.unknown is not None:
@@ -89,8 +81,13 @@ class StrangerAnswers:
         self._refuse("strangers", "None, 'auto' or a share between 0 and 1")  # type: ignore[attr-defined]
         raise AssertionError
 
-    def _fit_apart(self, fit: Fit, X: Any, y: object, weights: Any, known: Any) -> None:
-        """Fit, find the strangers of the pool, and fit again without those that are called so."""
+    def _fit_apart(
+        self, fit: Fit, X: Any, y: object, weights: Any, known: Any, observer: Observer | None
+    ) -> None:
+        """Fit, find the strangers of the pool, and fit again without those that are called so.
+
+        The observer sees the rounds of the first fit, which has all rows of the pool.
+        """
         share = self._stranger_share()
         if chunked(X) is not None:
             raise ValueError(
@@ -98,7 +95,9 @@ class StrangerAnswers:
                 "chunks. Give np.asarray(X), or set strangers=None."
             )
         self.strangers_ = None
-        fit(X, y, weights, known)
+        if y is None and not self.needs_labelled_rows:  # type: ignore[attr-defined]
+            y = np.full(len(X), None, dtype=object)
+        fit(X, y, weights, known, observer)
         X = np.asarray(read_rows(self, X))
         classes, codes = read_labels(y, self._marks_unlabelled())  # type: ignore[attr-defined]
         pool = np.flatnonzero(codes == UNLABELLED)
@@ -106,33 +105,50 @@ class StrangerAnswers:
         if not len(pool):
             return
         table = self._table()  # type: ignore[attr-defined]
+        classes = classes if len(classes) else table.classes[:0]
         seen = table.vectors[table.positions(classes)]
         labelled, certain = labelled_rows(X, codes, None), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
         called = np.zeros(len(X), dtype=bool)
-        called[pool] = found.called(X[pool])
+        called[pool] = found.called(self._seen_by(found, X[pool]))
         called[certain] = False
         if called.any() and self._learns_from_pool():
-            fit(*_without(called, X, y, weights), _renumbered(known, called[pool]))
+            fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
+            self._note_left_out(X, called, pool)
             found = self._found(labelled, seen, classes, X[pool], share)
-            called[pool] = found.called(X[pool])
+            called[pool] = found.called(self._seen_by(found, X[pool]))
             called[certain] = False
-        best = self.classes_[self.predict_proba(X[pool]).argmax(axis=1)]  # type: ignore[attr-defined]
+        best = self._pool_labels(X, pool)
         labels = np.empty(len(X), dtype=np.result_type(classes, best))
         labels[codes != UNLABELLED], labels[pool] = classes[codes[codes != UNLABELLED]], best
         labels[certain] = list((known or {}).values())
         self.strangers_, self.transduction_ = found, replaced(labels, called, self._unknown(labels))
-        self.stranger_proba_[pool] = found.probabilities(X[pool])
+        self.stranger_proba_[pool] = found.probabilities(self._seen_by(found, X[pool]))
         self.stranger_proba_[certain] = 0.0
 
     def _found(
         self, labelled: Rows, seen: Array, classes: Array, pool: Array, share: float | None
-    ) -> StrangerModel:
+    ) -> Any:
         """Learn what tells strangers, with the soft labels of the fitted estimator."""
         candidates, vectors = self._resolve()  # type: ignore[attr-defined]
         labels: Array = np.asarray(self.predict_proba(pool))  # type: ignore[attr-defined]
         own = place_among(candidates, classes)
         return fit_strangers(labelled, pool, seen, vectors, own, labels, share)
+
+    def _seen_by(self, found: Any, X: Any) -> Array:
+        """Return what ``strangers_`` looks at: the rows."""
+        return np.asarray(read_rows(self, X))
+
+    def _pool_labels(self, X: Array, pool: Codes) -> Array:
+        """Return the best candidate for each row of the pool."""
+        best: Array = self.predict_proba(X[pool]).argmax(axis=1)  # type: ignore[attr-defined]
+        return np.asarray(self.classes_[best])  # type: ignore[attr-defined]
+
+    def _note_left_out(self, X: Array, left_out: Mask, pool: Codes) -> None:
+        """Give attributes with one entry a row an entry for those that the last fit left out."""
+        if hasattr(self, "labelled_round_"):
+            rounds = np.full(len(left_out), -1, dtype=np.intp)
+            rounds[~left_out], self.labelled_round_ = self.labelled_round_, rounds
 
     def _learns_from_pool(self) -> bool:
         """Tell whether the fit depends on the rows of the pool."""

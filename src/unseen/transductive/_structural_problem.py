@@ -17,13 +17,13 @@ from unseen.solvers.moments import (
     Ridge,
     metric_solver,
     moments_of,
+    one_domain,
     pays,
 )
 from unseen.solvers.row_space import row_space
 from unseen.solvers.structural import (
     StructuralSolution,
     frank_wolfe,
-    one_domain,
     two_domains,
 )
 from unseen.typing import Array

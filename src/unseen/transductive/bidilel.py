@@ -9,7 +9,7 @@ from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
 from unseen.citation import Citation
-from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
+from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import Scaling, scaled
 from unseen.rows.labelled import best_of_each_class
 from unseen.rows.passes import class_sums
@@ -95,7 +95,14 @@ class BiDiLEL(PointClassifier):
         holds(PAPER, "Supervised locality preserving projection, landmarks by Sammon's mapping."),
         sets("shrinkage", None, UNVERIFIED, "Deep features as they are."),
         sets("rounds", 1, PAPER, "One step of self-training; 'structured' is its other adaptation."),
-        sets("trusted", 0.5, UNVERIFIED, "Its number of neighbours depends on the data set."),
+        sets(
+            "trusted",
+            0.5,
+            UNVERIFIED,
+            "The README of the authors' package: a number for each data set, in files that were not at "
+            "hand.",
+        ),
+        holds(CODE, "The same README: Sammon's mapping starts at random there, at ridge points here."),
     )
 
     # Table III's "Wang et al." is most likely this method; it may be RKT.

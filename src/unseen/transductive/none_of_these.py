@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
+from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import whole_fit
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.rounds import Observer
@@ -91,7 +90,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
             read, codes, _ = self._read(X, y, sample_weight)
             labels = np.full(len(codes), None, dtype=object)
             labels[codes >= 0] = self.seen_classes_[codes[codes >= 0]]
-            self._fit_apart(partial(self._fit_inside, observer), read, labels, sample_weight, known)
+            self._fit_apart(self._fit_inside, read, labels, sample_weight, known, observer)
         return self
 
     def _learns_from_pool(self) -> bool:
@@ -99,11 +98,11 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
 
     def _fit_inside(
         self,
-        observer: Observer | None,
         X: RowValues,
         y: object,
         weights: RowValues,
         known: Mapping[int, Label] | None,
+        observer: Observer | None,
     ) -> None:
         semantics, candidates = self._parameters()
         model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)

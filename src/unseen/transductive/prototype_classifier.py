@@ -1,17 +1,20 @@
-"""What methods with one prototype a class share: a space, prototypes, scores and model files."""
+"""What methods with one prototype a class share: a space, prototypes, scores and rounds."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from unseen.rows.kernels import Scaling
+from unseen.statistics.adaptation import TRUSTED, Step
 from unseen.statistics.scorer import Scorer
 from unseen.statistics.semantic_process import PrototypeMap
 from unseen.statistics.visual_space import Space, space_scores, usual_scaling
 from unseen.transductive._pool import TransductiveClassifier
+from unseen.transductive.rounds import Round
 from unseen.typing import Array, ClassShares, RowValues
 
 
@@ -90,6 +93,29 @@ class PrototypeClassifier(TransductiveClassifier):
         if asked in ("none", "unit", "root"):
             return asked  # type: ignore[return-value]
         self._refuse("normalise", "'auto', 'none', 'unit' or 'root'")
+
+
+@dataclass(frozen=True)
+class PrototypeRound(Round):
+    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
+
+    FILE_KEY = "prototype-round"
+
+    objective: float = float("nan")
+    """F/τ after the round, for its own scale of the tie and its own metric."""
+    coverage: float = float("nan")
+    """The share of candidates that hold half a row or more."""
+    moved: float = float("nan")
+    """The share of label mass that changed its class."""
+    error_scale: float = float("nan")
+    """Squared errors of prediction in the pool, in units of those foretold."""
+
+    @classmethod
+    def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:
+        """Note what a round did."""
+        loss, coverage = step.objective / rows, step.covered / classes
+        counts = TRUSTED, step.trusted, step.covered, loss, step.changed
+        return cls(number, *counts, step.objective, coverage, step.moved, step.error_scale)
 
 
 class Places:

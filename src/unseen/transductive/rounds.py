@@ -12,7 +12,6 @@ import numpy as np
 from unseen.rows import kernels
 from unseen.rows.known import Known
 from unseen.rows.passes import argmax, constant, kept, log_probabilities, mapped, spread, summed
-from unseen.statistics.adaptation import TRUSTED, Step
 from unseen.transductive.selection import Selection, SelectionStrategy
 from unseen.typing import Array, RowValues
 
@@ -40,29 +39,6 @@ class Round:
     """Mean loss of Eq. (16) over the selected rows, before the model learned from them."""
     changed: float
     """Share of the pool whose predicted class the round changed."""
-
-
-@dataclass(frozen=True)
-class PrototypeRound(Round):
-    """One line of ``history_``; ``threshold`` is the probability from which a row is trusted."""
-
-    FILE_KEY = "prototype-round"
-
-    objective: float = float("nan")
-    """F/τ after the round, for its own scale of the tie and its own metric."""
-    coverage: float = float("nan")
-    """The share of candidates that hold half a row or more."""
-    moved: float = float("nan")
-    """The share of label mass that changed its class."""
-    error_scale: float = float("nan")
-    """Squared errors of prediction in the pool, in units of those foretold."""
-
-    @classmethod
-    def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:
-        """Note what a round did."""
-        loss, coverage = step.objective / rows, step.covered / classes
-        counts = TRUSTED, step.trusted, step.covered, loss, step.changed
-        return cls(number, *counts, step.objective, coverage, step.moved, step.error_scale)
 
 
 class SelfPacedRounds:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,23 +15,26 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant, kept, mapped, spread, summed
 from unseen.statistics.adaptation import (
     EVEN_TIE,
+    MIXED_SMOOTHING,
     ROUNDS,
     TRUSTED,
     Assignment,
     Plan,
-    Pool,
     State,
     Task,
-    measured,
+    inductive_answer,
     transduce,
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
-from unseen.statistics.seen_model import Candidates, SeenModel, candidates_of
-from unseen.statistics.visual_space import Space, scaled_rows, seen_statistics
+from unseen.statistics.seen_model import Answer
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
-from unseen.transductive.prototype_classifier import PrototypeClassifier, read_shares
-from unseen.transductive.rounds import PrototypeRound, show_round
+from unseen.transductive.prototype_classifier import (
+    PrototypeClassifier,
+    PrototypeRound,
+    read_shares,
+)
+from unseen.transductive.rounds import show_round
 from unseen.typing import Array, CandidateClasses, ClassShares, RowValues
 
 
@@ -73,7 +75,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         candidate then keeps its own mean or its predicted prototype.
     class_prior : {"auto", "uniform", "estimated"}, None or mapping class -> share
         π. "estimated" learns the shares; "auto" does too, and leans to equal ones as far as the review
-        finds the pool even. None: classes are taken to be alike, and nothing is imposed.
+        finds the pool even, and where seen and unseen classes are candidates together. None: classes
+        are taken to be alike, and nothing is imposed.
     rounds : int
         Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
         which its own scatter counts.
@@ -160,46 +163,41 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         plan = self._plan(split.candidates)
         self.alarms_, self.diagnostics_, self.review_, self.name_doubt_ = {}, {}, None, 0.0
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
+        self.strangers_ = None
         learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
         if learns:  # the review comes first: its sample would lie beside matrices of p × p
             plan = self._reviewed(plan, split)
         task = self._task(split)
-        model = task.model(task.statistics)
         if learns:
-            return self._adapt(split, task, model, plan)
-        candidates = candidates_of(model, split.vectors, split.own)
-        self._keep(split, model.start_space, model, candidates, candidates.start)
+            return self._adapt(split, task, plan)
+        self._keep(split, inductive_answer(task))
         self._calibrate(split.rows, split.seen)
         return constant(split.pool, 0)
 
     def _task(self, split: Split) -> Task:
-        """Take the sums over labelled rows."""
-        scaling = self._scaling(split.rows.X)
-        statistics = seen_statistics(split.rows, len(split.seen), scaling)
+        """Return what the pool is to be labelled with."""
         described = split.seen if split.described else None
         shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
-        dtype = split.rows.X.dtype
-        return Task(statistics, shrinkage, described, split.vectors, split.own, dtype)
+        classes = len(split.seen), described, split.vectors, split.own
+        return Task(split.rows, self._scaling(split.rows.X), shrinkage, *classes, split.known)
 
-    def _adapt(self, split: Split, task: Task, model: SeenModel, plan: Plan) -> RowValues:
+    def _adapt(self, split: Split, task: Task, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
-        pool = Pool(scaled_rows(split.pool, model.space.scaling), model.space, split.known)
-        stages = transduce(task, model, pool, plan)
-        done = next(stages)
-        start, first_round = done.state.assignment, constant(split.pool, 0)
-        self.start_objective_ = done.state.step.objective
+        stages = transduce(task, split.pool, plan)
+        stage = next(stages)
+        start, first_round = stage.state.assignment, constant(split.pool, 0)
+        self.start_objective_ = stage.state.step.objective
         _show(split, 0, start)
-        for number, done in enumerate(stages, start=1):
-            state = done.state
+        for number, stage in enumerate(stages, start=1):
+            state = stage.state
             _show(split, number, state.assignment)
             self.history_.append(PrototypeRound.of(number, state.step, *state.assignment.scores.shape))
             trusted = mapped(kernels.any_above, state.assignment.labels, given=(TRUSTED,))
             first_round = kept(mapped(kernels.first_time, first_round, trusted, given=(number,)))
-        state, space = done.state, measured(done.model.space, done.state.metric)
-        self.shares_ = state.shares
-        self._keep(split, space, done.model, done.candidates, state.points, state.assignment.biases)
-        self._calibrate(split.rows, split.seen, self._temperature(state.assignment))
-        self._diagnose(start, state)
+        self.shares_ = stage.state.shares
+        self._keep(split, stage.answer())
+        self._calibrate(split.rows, split.seen, self._temperature(stage.state.assignment))
+        self._diagnose(start, stage.state)
         return first_round
 
     def _rehearse(self, rows: Rows, pool: object = None) -> None:
@@ -236,8 +234,14 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
     def _reviewed(self, plan: Plan, split: Split) -> Plan:
-        """Review the pool, if its class shares are free and all candidates are unseen."""
+        """Review the pool, if its class shares are free and all candidates are unseen.
+
+        Beside seen candidates, nearly equal shares are learned.
+        """
         auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
+        seen = split.own >= 0
+        if auto and seen.any() and not seen.all():
+            return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:
             review = review_pool(split.rows, split.pool, split.seen, split.vectors, self.rehearsals)
             self.review_ = review
@@ -248,23 +252,11 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             warnings.warn(alarm, AdaptationWarning, stacklevel=6)
         return self.review_.plan(plan)
 
-    def _keep(
-        self,
-        split: Split,
-        space: Space,
-        model: SeenModel,
-        candidates: Candidates,
-        points: Array,
-        offsets: Array | None = None,
-    ) -> None:
-        """Keep what scores are made of, in the space of the prototypes."""
-        dtype = model.space.full_matrix.dtype
-        self._space = replace(space, matrix=space.full_matrix.astype(dtype))
-        self._keep_classes(split.seen, split.vectors, space.of_means(model.means).astype(dtype))
-        self.points_ = points.astype(dtype)
-        self._offsets = np.zeros(len(points)) if offsets is None else offsets
-        predictor = candidates.predictor
-        self._map = None if predictor is None else predictor.in_space(space)
+    def _keep(self, split: Split, answer: Answer) -> None:
+        """Keep what scores are made of."""
+        self._space, self._map = answer.space, answer.map
+        self._keep_classes(split.seen, split.vectors, answer.seen_points)
+        self.points_, self._offsets = answer.points, answer.offsets
 
     def _diagnose(self, start: Assignment, state: State) -> None:
         end, rows = state.assignment, len(state.assignment.scores)

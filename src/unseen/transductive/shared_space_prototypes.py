@@ -15,12 +15,13 @@ from unseen.statistics.shared_model import SharedModel, Sums
 from unseen.statistics.shared_space import ROUNDS, SharedPool, SharedState, adapt_shared
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._shared_space import TRUSTED, SharedRound, SharedSpaceClassifier
+from unseen.transductive._shared_space_strangers import DistantStrangers
 from unseen.transductive.prototype_classifier import Places, class_keys
 from unseen.transductive.rounds import show_round
 from unseen.typing import Array, CandidateClasses, Codes, Label, RowValues
 
 
-class SharedSpacePrototypes(SharedSpaceClassifier):
+class SharedSpacePrototypes(DistantStrangers, SharedSpaceClassifier):
     """Prototypes that class texts predict and the pool corrects, with few labelled rows or none.
 
         start          softmax(τ·cos(x, t))
@@ -53,6 +54,12 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
     rounds : int
         Rounds at most; 0 answers by cosine.
     neighbours : int
+    strangers : None, float or "auto"
+        The share of rows that belong to no candidate: so many of the pool, those farthest from every
+        candidate, are answered with ``unknown``. "auto" learns the share in rehearsals, which need
+        labelled rows of at least ten classes.
+    unknown : label, optional
+        The answer for strangers; None: "unknown", or -1 where classes are integers.
 
     Attributes
     ----------
@@ -66,6 +73,8 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         probability of these answers; ``evenness``, how likely the pool has all classes in like number;
         ``slope`` b and ``tie`` c.
     history_ : list of SharedRound
+    stranger_proba_ : array of shape (N,)
+        With ``strangers``: the probability of each row of X to belong to no candidate.
 
     Examples
     --------
@@ -96,11 +105,15 @@ class SharedSpacePrototypes(SharedSpaceClassifier):
         class_prior: str = "auto",
         rounds: int = ROUNDS,
         neighbours: int = 3,
+        strangers: float | str | None = None,
+        unknown: object = None,
     ) -> None:
         super().__init__(semantics, candidates, scale)
         self.class_prior = class_prior
         self.rounds = rounds
         self.neighbours = neighbours
+        self.strangers = strangers
+        self.unknown = unknown
 
     def partial_fit(
         self, X: RowValues, y: object = None, *, known: Mapping[int, Label] | None = None

@@ -13,8 +13,8 @@ from unseen.rows.passes import (
     class_sums,
     spread,
 )
-from unseen.solvers.moments import Moments, Ridge
-from unseen.solvers.structural import one_domain, two_domains
+from unseen.solvers.moments import Moments, Ridge, one_domain
+from unseen.solvers.structural import two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import BalancedSelection, reviewed_strategy

@@ -49,8 +49,13 @@ class TMV(TMVHLP):
 
     published = choices(
         holds(PAPER, "Views correlated over the pool; the nearest prototype in the common space."),
-        sets("power", 4.0, CODE, "Correlations to the fourth power."),
-        sets("shrinkage", None, CODE, "z-scores of plain features."),
+        sets(
+            "power",
+            4.0,
+            CODE,
+            "yanweifu/embedding_zero-shot-learning, ECCV_AwA_code: correlations to the fourth power.",
+        ),
+        sets("shrinkage", None, CODE, "The same: z-scores of plain features."),
     )
 
     citation = Citation(

@@ -90,7 +90,7 @@ class WDVSc(PointClassifier):
     published = choices(
         sets("shrinkage", None, CODE, "raywzy/VSC: no whitening."),
         sets("unit_length", True, CODE, "Centres, and so rows here, at unit length."),
-        sets("clusters", "random", CODE, "k-means from a random start."),
+        sets("clusters", "random", CODE, "Its Cluster: k-means++ with 50 starts."),
         sets(
             "constraint", "transport", CODE, "Sinkhorn; 'matching' and 'chamfer' are BMVSc and CDVSc."
         ),

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from unseen.inputs import labelled_rows, read_labels, whole_fit
+from unseen.guards import whole_fit
+from unseen.inputs import labelled_rows, read_labels
 from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
 from unseen.statistics.visual_space import Whitening
 from unseen.typing import Array, RowValues

@@ -1,0 +1,83 @@
+"""What is to be labelled, and how; and rows of which a person said that they belong to no class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unseen import methods
+from unseen.exceptions import DataError
+from unseen.labelling.pool_data import PoolData
+from unseen.transductive.rounds import Observer
+from unseen.typing import Array, Codes
+
+UNKNOWN = "unknown"
+"""The label of items that belong to no candidate, if the user does not choose one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that decides the labels of a pool: the same task gives the same labels."""
+
+    data: PoolData
+    method: str = methods.DEFAULT
+    seed: int = 0
+    """For what a method draws at random."""
+    corrections: Mapping[int, str] = field(default_factory=dict)
+    """Row of the pool → the class that a person gave it; or ``unknown``, where strangers are asked."""
+    strangers: float | str | None = None
+    """Whether items may belong to no candidate: None for no, "auto", or their share of the pool."""
+    unknown: str = UNKNOWN
+    """The label of items that belong to no candidate."""
+
+    def __post_init__(self) -> None:
+        if self.strangers is not None and self.unknown in {str(c) for c in self.data.candidates}:
+            raise DataError(
+                f"{self.unknown!r} is the name of a candidate, so it cannot stand for items that "
+                "belong to none. Choose another label for them.",
+                options=("unknown",),
+            )
+
+    @property
+    def left_out(self) -> Codes:
+        """The rows of which a person said that they belong to no candidate: no method learns from them.
+
+        All others take part, in their order.
+        """
+        rows = [row for row, label in self.corrections.items() if label == self.unknown]
+        return np.array(sorted(rows) if self.strangers is not None else [], dtype=np.intp)
+
+    def without_left_out(self) -> Task:
+        """Return the task that a method learns: without the rows that are left out."""
+        left_out = self.left_out
+        if not len(left_out):
+            return self
+        kept = np.setdiff1d(np.arange(len(self.data.pool)), left_out)
+        place = {int(row): number for number, row in enumerate(kept)}
+        corrections = {place[r]: label for r, label in self.corrections.items() if r in place}
+        return replace(self, data=self.data.without(left_out.tolist()), corrections=corrections)
+
+    def spread(self, values: Array, of_left_out: object) -> Array:
+        """Return one entry for every row of the pool, from those of the rows that took part."""
+        left_out = self.left_out
+        if not len(left_out):
+            return values
+        shape = (len(self.data.pool), *values.shape[1:])
+        whole = np.empty(shape, dtype=np.result_type(values, np.asarray(of_left_out)))
+        whole[left_out] = of_left_out
+        whole[np.setdiff1d(np.arange(len(whole)), left_out)] = values
+        return whole
+
+    def observed(self, observer: Observer | None) -> Observer | None:
+        """Return an observer of rounds that shows them with every row and column of the answers."""
+        if observer is None or self.strangers is None:
+            return observer
+
+        def show(number: int, probabilities: Array) -> None:
+            none = np.zeros((len(probabilities), 1), dtype=probabilities.dtype)
+            stranger = np.eye(probabilities.shape[1] + 1)[-1]
+            observer(number, self.spread(np.hstack([probabilities, none]), stranger))
+
+        return show
