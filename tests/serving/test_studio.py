@@ -6,6 +6,7 @@ import asyncio
 import csv
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -17,7 +18,7 @@ from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
 from texts import Bags, write_classes, write_texts
 from toys import make_toy
 from unseen.exceptions import DataError
-from unseen.labelling import PoolData
+from unseen.labelling import PoolData, Task, fit
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS, catalogue, find
 from unseen.metrics import unsure
 from unseen.semantics import ClassTable
@@ -25,7 +26,7 @@ from unseen.serving.studio import gallery_html, overview_html, pool_html
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.data_sources import embedded, photographs, texts
 from unseen.serving.studio.live_session import LEAST_TO_REVIEW
-from unseen.serving.studio.outcomes import Snapshot, compare, learn
+from unseen.serving.studio.outcomes import NONE_OF_THESE, Snapshot, compare, learn
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import SessionStore, Source
 from unseen.serving.studio.studio_downloads import DOWNLOADS, write_labels, write_model, write_page
@@ -82,6 +83,29 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
     assert again.fitted.accuracy() == pytest.approx(
         np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in data.candidates])
     )
+
+
+def test_strangers_are_looked_for_if_asked_and_have_a_gallery(data, library):
+    """A quarter of the pool belongs to a class that is no candidate."""
+    candidates = data.candidates[:-1]
+    asked = replace(data, candidates=candidates, truth=[])
+    live = library.open(library.sessions.new(Source(strangers=True), [DEFAULT]).identity)
+    live._use(asked)
+    asyncio.run(live.run())
+    assert live.problem == ""
+    outcome = live.results[0]
+    assert outcome.classes == [*candidates, NONE_OF_THESE]
+    html = gallery_html.classes_html(live, DEFAULT, outcome.result, None, outcome.classes)
+    assert 'aria-label="none of these"' in html
+    called = np.flatnonzero(outcome.result.labels == len(candidates)).tolist()
+    answers = {row: answer for row, _, _, answer in shown(library, live, html)}
+    assert sorted(answers) == list(range(len(data.pool)))
+    assert sorted(row for row in answers if answers[row].startswith("none of these")) == called
+    assert called, "those of the class that is no candidate"
+    for snapshot in outcome.history:
+        assert live.columns(DEFAULT, snapshot) == outcome.classes
+    expected = fit(Task(asked, DEFAULT, strangers="auto")).probabilities
+    np.testing.assert_array_equal(outcome.result.probabilities, expected)
 
 
 def test_no_label_of_the_pool_reaches_a_fit(data):

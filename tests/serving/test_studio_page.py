@@ -236,6 +236,7 @@ def test_by_keyboard_alone(page):
     tab_to(".choice")
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Which class is it?").wait_for(state="detached")
+    page.get_by_role("group", name="Your labels").scroll_into_view_if_needed()
     page.get_by_role("group", name="Your labels").locator(".tile").wait_for()
     tab_to(".gallery .tile")
     first = page.evaluate("document.activeElement.dataset.row")

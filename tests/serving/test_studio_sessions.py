@@ -25,8 +25,9 @@ from unseen.serving.studio.class_table import (
 )
 from unseen.serving.studio.dropped_items import Dropped, places_of
 from unseen.serving.studio.folder_browser import entries
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped
+from unseen.serving.studio.live_session import LiveSession, Stopped
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
+from unseen.serving.studio.outcomes import NONE_OF_THESE
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import PHOTOGRAPHS, TEXTS, Session, SessionStore, Source
 from unseen.serving.studio.studio_downloads import write_labels
@@ -149,7 +150,7 @@ def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_correc
     from unseen.features import backbone
 
     again = labelling.extract(prepared, backbone("colours"), None)
-    expected = fit(Task(again, method, corrections=live.corrections)).labels()
+    expected = fit(Task(again, method, corrections=live.marked)).labels()
     expected.write(tmp_path / "expected.csv")
     assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
@@ -162,25 +163,37 @@ def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, l
     live.give(1, "purple")
     again = LiveSession(SessionStore(library.sessions.folder).load(live.session.identity), library)
     asyncio.run(again.run(again=False))
-    assert again.corrections == {0: "white", 1: "purple"}
+    assert again.marked == {0: "white", 1: "purple"}
     np.testing.assert_array_equal(
         again.results[0].result.probabilities, live.results[0].result.probabilities
     )
     assert (library.sessions.place(live.session.identity) / f"labels-{method}.csv").is_file()
 
 
-def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
-    item = live.data.items[3]
+def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live, tmp_path):
+    first = live.results[0]
     live.give(3, NONE_OF_THESE)
-    assert live.corrections == {}
+    assert live.results[0].classes == [*first.classes, NONE_OF_THESE], "it is shown at once"
     asyncio.run(live.run())
-    assert item not in live.data.items
-    assert len(live.data.pool) == 17
-    place = live.full_row(item)
-    assert live.row_of(place) is None
-    live.release(place)
+    result = live.results[0]
+    assert (result.result.labels == 3).tolist() == [row == 3 for row in range(18)]
+    assert all(len(line) == 18 for line in (result.result.joined, result.history[0].labels))
+    others = np.arange(18) != 3
+    alone = fit(Task(live.data.without([3]))).probabilities
+    np.testing.assert_array_equal(result.result.probabilities[others][:, :3], alone)
+    written = write_labels(result, tmp_path).read_text()
+    assert f"{live.data.items[3]},{NONE_OF_THESE},1.0000," in written
+    live.give(3, None)
     asyncio.run(live.run())
-    assert item in live.data.items
+    np.testing.assert_array_equal(live.results[0].result.probabilities, first.result.probabilities)
+
+
+def test_labels_of_pictures_that_are_gone_do_no_harm(live):
+    live.session.give("gone.png", NONE_OF_THESE)
+    live.session.give("gone-too.png", "white")
+    asyncio.run(live.run())
+    assert live.problem == ""
+    assert live.marked == {}
 
 
 def test_what_changed_is_said(live):

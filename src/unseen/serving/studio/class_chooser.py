@@ -10,10 +10,11 @@ from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from unseen.features.words import readable
 from unseen.serving.studio.gallery_html import gallery
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession
+from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON
+from unseen.serving.studio.outcomes import NONE_OF_THESE, said
 from unseen.serving.studio.overview_html import picture_address
-from unseen.serving.studio.picture_lists import YOURS, said
+from unseen.serving.studio.picture_lists import YOURS
 
 CLASS_BUTTONS = 12
 """Classes that are offered as buttons; the others are in a list below."""
@@ -49,6 +50,11 @@ class ClassDialogue:
         self._dialog.open()
 
     @property
+    def _may_be_none(self) -> bool:
+        """Whether items may belong to none: not if a class has the name that would say so."""
+        return self._live.data is not None and NONE_OF_THESE not in self._live.data.candidates
+
+    @property
     def _row(self) -> int:
         return self._rows[self._place]
 
@@ -56,10 +62,11 @@ class ClassDialogue:
         live, row = self._live, self._row
         outcome = live.results[0]
         probabilities, classes = outcome.result.probabilities[row], outcome.classes
-        self._order = sorted(range(len(classes)), key=lambda k: -probabilities[k])
+        order = sorted(range(len(classes)), key=lambda k: -probabilities[k])
+        self._order = [k for k in order if classes[k] != NONE_OF_THESE]
         self._classes = classes
         label = live.marked.get(row)
-        current = label if label is not None else classes[self._order[0]]
+        current = label if label is not None else classes[order[0]]
         self._box.clear()
         with self._box:
             ui.html("<h2>Which class is it?</h2>", sanitize=False)
@@ -105,8 +112,9 @@ class ClassDialogue:
 
     def _draw_buttons(self, label: str | None) -> None:
         with ui.element("div").classes("line"):
-            none = ui.button("None of these", on_click=lambda: self._give(NONE_OF_THESE))
-            none.props("outline no-caps")
+            if self._may_be_none:
+                none = ui.button("None of these", on_click=lambda: self._give(NONE_OF_THESE))
+                none.props("outline no-caps")
             if self._place:
                 ui.button("Back", on_click=self._previous).props("flat no-caps")
             if label is not None:
@@ -116,9 +124,8 @@ class ClassDialogue:
             ui.button("Close", on_click=self._dialog.close).props("flat no-caps")
         several = " · <kbd>←</kbd> back · <kbd>→</kbd> skip" * (len(self._rows) > 1)
         most = f" to <kbd>{min(len(self._order), 9)}</kbd>" * (len(self._order) > 1)
-        keys = (
-            f"<kbd>1</kbd>{most} the class · <kbd>0</kbd> none of these{several} · <kbd>Esc</kbd> close"
-        )
+        none_key = " · <kbd>0</kbd> none of these" * self._may_be_none
+        keys = f"<kbd>1</kbd>{most} the class{none_key}{several} · <kbd>Esc</kbd> close"
         ui.html(keys, sanitize=False).classes("soft keys-line")
 
     def _give(self, label: str | None) -> None:
@@ -141,8 +148,10 @@ class ClassDialogue:
         if not event.action.keydown or event.action.repeat or self._place >= len(self._rows):
             return
         number = event.key.number
-        if number == 0:
+        if number == 0 and self._may_be_none:
             self._give(NONE_OF_THESE)
+        elif number == 0:
+            return
         elif number is not None and number <= len(self._order):
             self._give(self._classes[self._order[number - 1]])
         elif event.key.arrow_right:
@@ -163,17 +172,12 @@ def draw_labels(box: ui.element, live: LiveSession, choose: Callable[[int], None
     box.visible = bool(given)
 
     def pressed(event: GenericEventArguments) -> None:
-        row = live.row_of(int(event.args["row"]))
-        if row is None:  # it was left out of the pool as none of these
-            live.release(int(event.args["row"]))
-        else:
-            choose(row)
+        choose(int(event.args["row"]))
 
     with box:
         ui.html(f"<h2>Your labels <small>{len(given):,}</small></h2>", sanitize=False)
-        shown = gallery(
-            live, YOURS, "Your labels", len(given), given, kind="captioned", key=live.full_key
-        )
+        rows = live.marked
+        shown = gallery(live, YOURS, "Your labels", len(rows), rows, kind="captioned")
         ui.html(shown, sanitize=False).on("click", pressed, js_handler=REPORT_PRESSED_BUTTON)
         note = (
             "Continue learns again; these keep your label, and count as sure. What is none of these is "

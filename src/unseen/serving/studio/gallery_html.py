@@ -6,10 +6,9 @@ from html import escape
 
 import numpy as np
 
-from unseen.features.words import readable
 from unseen.reporting.html_page import meter
 from unseen.serving.studio.live_session import LiveSession
-from unseen.serving.studio.outcomes import Snapshot
+from unseen.serving.studio.outcomes import Snapshot, said
 from unseen.serving.studio.overview_html import picture_address
 from unseen.serving.studio.picture_lists import class_list, list_address, rows_of_class
 from unseen.typing import Array
@@ -17,9 +16,7 @@ from unseen.typing import Array
 CONFIDENCE_BINS = np.linspace(0, 1, 11)
 
 
-def gallery(
-    live: LiveSession, what: str, name: str, count: int, *shown: object, kind: str = "", key: str = ""
-) -> str:
+def gallery(live: LiveSession, what: str, name: str, count: int, *shown: object, kind: str = "") -> str:
     """Return a gallery.
 
     Parameters
@@ -34,23 +31,21 @@ def gallery(
         What its list depends on.
     kind : str
         "captioned" if the answer stands below each picture; such a gallery scrolls in a box of its own.
-    key : str
-        Of its pictures; by default, those that the results are about.
     """
     shelf = ('<div class="shelf">', "</div>") if kind else ("", "")
     return (
         f'{shelf[0]}<div class="gallery {kind}" role="group" aria-label="{escape(name)}" '
         f'data-count="{count}" '
         f'data-list="{escape(list_address(live, what, *shown))}"'
-        f"{pictures_attribute(live, key)}></div>{shelf[1]}"
+        f"{pictures_attribute(live)}></div>{shelf[1]}"
     )
 
 
-def pictures_attribute(live: LiveSession, key: str = "") -> str:
+def pictures_attribute(live: LiveSession) -> str:
     """Return where the pictures are; texts need none."""
     if live.data is None or live.data.texts is not None:
         return ""
-    return f' data-pictures="{picture_address(key or live.key, "")}"'
+    return f' data-pictures="{picture_address(live.key, "")}"'
 
 
 def classes_html(
@@ -77,10 +72,10 @@ def classes_html(
         given = [(row, corrections[row]) for row in rows.tolist() if row in corrections]
         shown = (rows, confidence[rows], given)
         what = class_list(method, shown_round, place)
-        pictures = gallery(live, what, readable(name), len(rows), *shown) if len(rows) else _NOTHING
+        pictures = gallery(live, what, said(name), len(rows), *shown) if len(rows) else _NOTHING
         parts.append(
-            f'<section class="class" aria-label="{escape(readable(name))}"><header><h3>'
-            f"{escape(readable(name))}</h3><span>{len(rows):,}</span>"
+            f'<section class="class" aria-label="{escape(said(name))}"><header><h3>'
+            f"{escape(said(name))}</h3><span>{len(rows):,}</span>"
             + (f'<span class="new">+{new:,} now</span>' if new else "")
             + (_confidence_html(confidence[rows]) if len(rows) else "")
             + f"</header>{pictures}</section>"

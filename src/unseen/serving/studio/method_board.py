@@ -70,9 +70,7 @@ class MethodBoard:
         result = None if self.outcome is None else self.outcome.result
         data = self.live.data
         assert data is not None
-        classes, total = data.candidates, len(data.pool)
-        if self.outcome is not None:
-            classes = self.outcome.classes
+        classes, total = self.live.columns(self.name, snapshot), len(data.pool)
         place = None if final else self.history.index(snapshot)
         self.status.text = pool_html.status_text(snapshot, classes, total, final, self.going)
         accuracy = None
@@ -97,7 +95,7 @@ class MethodBoard:
     def show_result(self) -> None:
         """Draw the result, with the labels that were given since."""
         if self.outcome is not None:
-            self.show(self.outcome.with_labels(self.live.corrections).result, final=True)
+            self.show(self.outcome.with_labels(self.live.marked).result, final=True)
 
     def redraw(self) -> None:
         """Draw what is shown once more."""

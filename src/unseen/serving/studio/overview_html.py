@@ -6,10 +6,9 @@ from html import escape
 
 import numpy as np
 
-from unseen.features.words import readable
 from unseen.labelling import PoolData
 from unseen.metrics import unsure
-from unseen.serving.studio.outcomes import Outcome
+from unseen.serving.studio.outcomes import NONE_OF_THESE, Outcome, said
 from unseen.typing import Array, Codes, JsonObject
 
 MOST_POINTS = 4000
@@ -49,9 +48,11 @@ def plane(pool: Array, labels: Array, classes: int) -> Array:
     return places if places.shape[1] == 2 else np.column_stack([places, np.zeros(len(places))])
 
 
-def colour(place: int, classes: int) -> str:
-    """Return the colour of a class."""
-    hue = place * 360 / max(classes, 1)
+def colour(place: int, classes: list[str]) -> str:
+    """Return the colour of a class; what belongs to none is grey."""
+    if classes[place] == NONE_OF_THESE:
+        return "hsl(0 0% 52%)"
+    hue = place * 360 / len(classes)
     return f"hsl({hue:.0f} {62 + 14 * (place % 2)}% {46 + 9 * (place % 3)}%)"
 
 
@@ -78,14 +79,14 @@ def map_points(outcome: Outcome, learned: Outcome, letters: int) -> JsonObject:
     low, high = np.percentile(places, 0.5, axis=0), np.percentile(places, 99.5, axis=0)
     spots = np.clip((places - low) / np.maximum(high - low, 1e-12), 0, 1).round(4)
     shown, doubtful, sure = shown_points(len(spots)), unsure(result.confidence), result.confidence
-    names = [readable(name) for name in classes]
+    names = [said(name) for name in classes]
     points = []
     for row in shown[np.argsort(-sure[shown], kind="stable")].tolist():
         place = int(result.labels[row])
-        said = f"{names[place]}, {sure[row]:.0%} sure"
+        answer = f"{names[place]}, {sure[row]:.0%} sure"
         name = item_text(data, row, letters)
-        points.append([*spots[row].tolist(), place, int(doubtful[row]), row, name, said])
-    colours = [[name, colour(k, len(names))] for k, name in enumerate(names)]
+        points.append([*spots[row].tolist(), place, int(doubtful[row]), row, name, answer])
+    colours = [[names[k], colour(k, classes)] for k in range(len(names))]
     return {"classes": colours, "points": points}
 
 
@@ -96,7 +97,7 @@ def map_html(outcome: Outcome, address: str, pictures: str) -> str:
     """
     classes, rows = outcome.classes, len(outcome.result.labels)
     keys = "".join(
-        f'<span><i style="background:{colour(k, len(classes))}"></i>{escape(readable(name))}</span>'
+        f'<span><i style="background:{colour(k, classes)}"></i>{escape(said(name))}</span>'
         for k, name in enumerate(classes)
     )
     shown = len(shown_points(rows))
@@ -131,9 +132,9 @@ def confusion_html(outcome: Outcome) -> str:
     doubt = between.sum(axis=0) + between.sum(axis=1)
     some = np.argsort(-doubt, kind="stable")[:MOST_CONFUSED_CLASSES]
     shown = np.sort(some[doubt[some] > 0]) if len(classes) > MOST_CONFUSED_CLASSES else np.sort(some)
-    heads = "".join(f'<th scope="col"><span>{escape(readable(classes[k]))}</span></th>' for k in shown)
+    heads = "".join(f'<th scope="col"><span>{escape(said(classes[k]))}</span></th>' for k in shown)
     lines = "".join(
-        f'<tr><th scope="row">{escape(readable(classes[i]))}</th>'
+        f'<tr><th scope="row">{escape(said(classes[i]))}</th>'
         + "".join(
             f'<td class="own">{counts[i]:,}</td>'
             if i == j
@@ -157,10 +158,10 @@ def confusion_html(outcome: Outcome) -> str:
 def _confusion_cell(one: int, other: int, count: int, total: int, classes: list[str]) -> str:
     if not count:
         return "<td></td>"
-    said = f"{readable(classes[one])} or {readable(classes[other])}: {count:,} unsure"
+    text = f"{said(classes[one])} or {said(classes[other])}: {count:,} unsure"
     return (
-        f'<td><button type="button" data-pair="{one},{other}" aria-label="{escape(said)}" '
-        f'title="{escape(said)}" style="--doubt:{min(0.3 + count / max(total, 1), 1):.2f}">'
+        f'<td><button type="button" data-pair="{one},{other}" aria-label="{escape(text)}" '
+        f'title="{escape(text)}" style="--doubt:{min(0.3 + count / max(total, 1), 1):.2f}">'
         f"{count:,}</button></td>"
     )
 

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from unseen.exceptions import DataError
-from unseen.features.words import readable
 from unseen.labelling import PoolData
 from unseen.metrics import unsure
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession
-from unseen.serving.studio.outcomes import Snapshot
+from unseen.serving.studio.live_session import LiveSession
+from unseen.serving.studio.outcomes import Snapshot, said
 from unseen.serving.studio.overview_html import item_text, map_points
 from unseen.typing import Array, JsonObject
 
@@ -26,11 +25,6 @@ SHOWN_LETTERS = 160
 
 Entry = tuple[int, str, str, str]
 """Row, kinds of its tile, the name of the item or its text, and the answer."""
-
-
-def said(label: str) -> str:
-    """Return a label that a person gave, as the page says it."""
-    return "none of these" if label == NONE_OF_THESE else readable(label)
 
 
 def list_address(live: LiveSession, what: str, *shown: object) -> str:
@@ -70,16 +64,19 @@ def told(live: LiveSession, what: str) -> list[Entry] | JsonObject:
         final = shown == RESULT
         snapshot = live.snapshot(method, None if final else int(shown))
         shown_rows = rows_of_class(snapshot, int(place), live.marked, final)
-        return entries(shown_rows.tolist(), snapshot, data, live.marked, final)
+        classes = live.columns(method, snapshot)
+        return entries(shown_rows.tolist(), snapshot, data, live.marked, final, classes)
     if not live.results:
         raise DataError("There is no result yet.")
     outcome = live.results[0]
     if kind == MAP:
         return map_points(outcome, next(iter(live.outcomes.values())), SHOWN_LETTERS)
-    if kind == YOURS:
-        return given_entries(live)
-    rows = {REVIEW: live.rows_to_review, CHANGED: live.changed_rows}[kind]
-    return entries(rows, outcome.result, data, live.marked, True)
+    rows = {
+        REVIEW: live.rows_to_review,
+        CHANGED: live.changed_rows,
+        YOURS: list(reversed(live.marked)),  # the last one first
+    }[kind]
+    return entries(rows, outcome.result, data, live.marked, True, outcome.classes)
 
 
 def entries(
@@ -88,10 +85,11 @@ def entries(
     data: PoolData,
     corrections: Mapping[int, str],
     final: bool,
+    classes: list[str],
 ) -> list[Entry]:
-    """Return what a gallery shows of rows."""
+    """Return what a gallery shows of rows; ``classes`` are those of the snapshot's columns."""
     confidence, doubtful = snapshot.confidence, unsure(snapshot.confidence)
-    names = [readable(name) for name in data.candidates]
+    names = [said(name) for name in classes]
     listed = []
     for row in rows:
         if row in corrections:
@@ -102,15 +100,3 @@ def entries(
             answer = f"{names[snapshot.labels[row]]}, {confidence[row]:.0%} sure"
         listed.append((row, kinds, item_text(data, row, SHOWN_LETTERS), answer))
     return listed
-
-
-def given_entries(live: LiveSession) -> list[Entry]:
-    """Return what the gallery of the labels that a person gave shows, the last one first."""
-    data = live.full_data
-    assert data is not None
-    rows = ((live.full_row(item), label) for item, label in reversed(live.session.labels.items()))
-    return [
-        (row, "yours", item_text(data, row, SHOWN_LETTERS), said(label))
-        for row, label in rows
-        if row is not None
-    ]

@@ -7,10 +7,9 @@ from html import escape
 
 import numpy as np
 
-from unseen.features.words import readable
 from unseen.metrics import unsure
 from unseen.reporting.html_page import table_box
-from unseen.serving.studio.outcomes import Outcome, Snapshot
+from unseen.serving.studio.outcomes import Outcome, Snapshot, said
 from unseen.serving.studio.overview_html import item_text, picture_address
 
 LETTERS = 60
@@ -90,7 +89,7 @@ def differences_html(key: str, outcomes: list[Outcome], rows: list[int]) -> str:
     """Return the pictures about which two methods differ."""
     parts, data = [], outcomes[0].fitted.task.data
     for row in rows:
-        names = [readable(o.classes[o.result.labels[row]]) for o in outcomes]
+        names = [said(o.classes[o.result.labels[row]]) for o in outcomes]
         sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
         item = item_text(data, row, LETTERS)
         label = f"{item}: {names[0]} or {names[1]}"
@@ -127,7 +126,7 @@ def comparison_html(outcomes: list[Outcome]) -> str:
         lines.append(line("right, per class *", [f"{r:.1%}" for r in right if r is not None], "truth"))
     counts = [np.bincount(o.result.labels, minlength=len(o.classes)) for o in outcomes]
     for place, name in enumerate(outcomes[0].classes):
-        lines.append(line(escape(readable(name)), [f"{c[place]:,}" for c in counts], "count"))
+        lines.append(line(escape(said(name)), [f"{c[place]:,}" for c in counts], "count"))
     table = table_box(f"<th></th>{heads}", lines)
     return table + (hindsight() if right[0] is not None else "")
 

@@ -26,6 +26,7 @@ KINDS = {
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 TEXT_FILES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".gz")
 DROP_HINT = "Drop a folder or a file on its field, or press Browse. Nothing is copied or uploaded."
+STRANGERS = "Some may belong to none of these classes: look for them"
 LESSON = (
     "Start with the example: nothing is needed for it. It learns from 3,216 printed letters with "
     "labels and names 1,797 handwritten digits, which nobody labelled. Then correct some, and let it "
@@ -103,6 +104,8 @@ class StartPage:
             with ui.element("div").classes("fields") as texts:
                 self._draw_texts()
             texts.bind_visibility_from(self.kind, "value", value=TEXTS)
+            self.strangers = ui.checkbox(STRANGERS).props("dense")
+            self.strangers.bind_visibility_from(self.kind, "value", lambda kind: kind != EXAMPLE)
             self.kind.on_value_change(self._draw_methods)
 
     def _draw_photographs(self) -> None:
@@ -137,13 +140,13 @@ class StartPage:
         if self.kind.value == TEXTS:
             return Source(
                 TEXTS, self.text_seen.text, self.texts.text, self.text_classes.text,
-                column=_text(self.column),
+                column=_text(self.column), strangers=bool(self.strangers.value),
             )  # fmt: skip
         if self.kind.value == EXAMPLE:
             return Source()
         return Source(
             PHOTOGRAPHS, self.seen.text, self.pool.text, self.classes.text, _text(self.held_out),
-            _text(self.backbone),
+            _text(self.backbone), strangers=bool(self.strangers.value),
         )  # fmt: skip
 
     def _start(self) -> None:
