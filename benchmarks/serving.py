@@ -1,6 +1,6 @@
 """Throughput of ``unseen serve`` as a ratio to FastAPI endpoints that only parse the same body.
 
-    python benchmarks/serving.py [--clients 200] [--seconds 30]
+    python benchmarks/serving.py [--clients 200] [--seconds 30] [--compare REV]
 
 In the same run, by turns: the service; an endpoint whose body FastAPI reads into a Pydantic model, the
 usual way to write one; and one that calls ``json.loads`` and nothing else. Clients live in one other
@@ -8,6 +8,9 @@ process with raw sockets, each of which sends its next request when the last is 
 requests a second, the 50th and 99th percentile, the statuses, and the processor time that the server
 spent on each request (clients share the machine, and would hide a slow server). No error other than 503
 is permitted.
+
+With ``--compare`` the other side is the service of another revision, in ten turns; the ratio is that of
+requests a second of the server's processor, with the least and the largest of the turns.
 """
 
 from __future__ import annotations
@@ -28,8 +31,17 @@ from typing import Any
 
 import numpy as np
 
+SOURCE = Path(__file__).parents[1] / "src"
 ROWS = 4
 MANY_ROWS = 1000
+TURNS = 10
+FIT = """
+import sys
+from unseen import SelfPacedPrototypes
+from unseen.datasets import load_letters_to_digits
+data = load_letters_to_digits()
+SelfPacedPrototypes(data.semantics).fit(*data.transductive()).save(sys.argv[1])
+"""
 BARE = """
 import json, sys
 from fastapi import FastAPI, Request
@@ -55,9 +67,12 @@ run(app, opened)
 """
 
 
-def start(*command: str) -> tuple[subprocess.Popen[str], int]:
-    """Start a server; return it and its port."""
-    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+def start(*command: str, source: Path = SOURCE) -> tuple[subprocess.Popen[str], int]:
+    """Start a server, of this source or another; return it and its port."""
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    process = subprocess.Popen(
+        [sys.executable, *command], stdout=subprocess.PIPE, text=True, env=environment
+    )
     assert process.stdout is not None
     for line in process.stdout:
         found = re.search(r"on http://127\.0\.0\.1:(\d+);", line)
@@ -131,23 +146,59 @@ def compared_bodies(service: subprocess.Popen[str], port: int, X: Any, seconds: 
     )
 
 
+def served(path: Path, source: Path = SOURCE) -> tuple[subprocess.Popen[str], int]:
+    """Fit and serve a model by some source: an older one does not read the files of a newer one."""
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    subprocess.run([sys.executable, "-c", FIT, str(path)], check=True, env=environment)
+    return start("-m", "unseen", "serve", str(path), "--port", "0", source=source)
+
+
+def compared_revisions(folder: Path, body: bytes, clients: int, seconds: float, revision: str) -> str:
+    """Return the throughput of this service as a ratio to that of a revision, by turns."""
+    from history import checkout
+
+    ours = served(folder / "ours.safetensors")
+    theirs = served(folder / "theirs.safetensors", checkout(revision, folder))
+    ratios = []
+    try:
+        for turn in range(TURNS + 1):  # the first warms
+            rates = []
+            for process, port in (ours, theirs):
+                before = processor_seconds(process)
+                shown = asyncio.run(measure(port, "/predict", body, clients, seconds / TURNS))
+                spent = processor_seconds(process) - before
+                rates.append(shown["statuses"].get(200, 0) / spent)
+            if turn:
+                ratios.append(rates[0] / rates[1])
+    finally:
+        for process, _ in (ours, theirs):
+            process.terminate()
+            process.wait()
+    return (
+        f"requests a second of the server's processor, this / {revision}: {np.median(ratios):.2f} in "
+        f"the median of {TURNS} turns, {min(ratios):.2f} to {max(ratios):.2f}"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--compare", metavar="REV", help="beside the service of another revision only")
     options = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from unseen import SelfPacedPrototypes
     from unseen.datasets import load_letters_to_digits
 
     data = load_letters_to_digits()
     rows = data.X[data.test_unseen][:ROWS].astype(float).round(6)
     body = json.dumps({"features": rows.tolist()}).encode()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "digits.safetensors"
-        SelfPacedPrototypes(data.semantics).fit(*data.transductive()).save(path)
-        service, port = start("-m", "unseen", "serve", str(path), "--port", "0")
+        if options.compare:
+            asked = options.clients, options.seconds, options.compare
+            print(compared_revisions(Path(folder), body, *asked))
+            return
+        service, port = served(Path(folder) / "digits.safetensors")
         bare, bare_port = start("-c", BARE)
         print(
             f"{options.clients} clients, {options.seconds:g} s each, {ROWS} rows, {len(body):,} bytes"

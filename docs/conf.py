@@ -89,7 +89,11 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["version-note", "theme-switcher"],
     "show_prev_next": True,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "gallery/index": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "index": [],
+        "gallery/index": [],
+    },
     "header_links_before_dropdown": 7,
     "logo": {"text": "unseen"},
     "footer_start": ["copyright"],

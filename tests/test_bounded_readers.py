@@ -16,7 +16,7 @@ import pytest
 import unseen
 from unseen import features, image_files, labelling, open_rows, parquet_budget
 from unseen.datasets import load_table
-from unseen.datasets.arrays import read_array
+from unseen.datasets.arrays import read_array, read_container
 from unseen.datasets.image_folder import thumbnail_features
 from unseen.datasets.matfile import read_mat5
 from unseen.datasets.splits import read_class_list, read_lines, read_split
@@ -24,6 +24,7 @@ from unseen.datasets.table_files import read_table
 from unseen.exceptions import DataError
 from unseen.experiments.specification import read as read_specification
 from unseen.features.word_files import read_words
+from unseen.labelling import table_cells, text_files
 
 READERS = {
     ".npy": read_array,
@@ -42,6 +43,12 @@ READERS = {
     ".vec.gz": lambda path: read_words(path, {"fox"}),
     ".png": lambda path: thumbnail_features([path]),
     ".toml": read_specification,
+    ".xlsx": labelling.read_classes,
+    ".classes.csv": labelling.read_classes,
+    ".jsonl": labelling.read_texts,
+    ".texts.csv.gz": labelling.read_texts,
+    ".pt": lambda path: features.backbone("vgg19-fc7", path),
+    ".onnx": lambda path: features.backbone(f"onnx:{path}"),
     ".safetensors": unseen.load,
 }
 LINEAR_CPU_SECONDS = 20
@@ -126,6 +133,49 @@ def test_texts_to_label_that_a_few_bytes_expand_to(pyarrow, tmp_path, monkeypatc
     compressed.write_bytes(gzip.compress(b"text\n" + b"x" * 2**25))
     with pytest.raises(DataError, match="a line of more than"):
         labelling.read_texts(compressed, "text")
+
+
+def test_rows_of_texts_count_beside_their_letters(tmp_path, monkeypatch):
+    """A few compressed bytes may hold a billion short rows, each of which takes a hundred bytes."""
+    monkeypatch.setattr(text_files, "MOST_BYTES", 2**20)
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"text\n" + b"x\n" * 20_000))
+    assert path.stat().st_size < 200
+    with pytest.raises(DataError, match="the file would expand to"):
+        labelling.read_texts(path, "text")
+
+
+def test_empty_texts_are_listed_up_to_a_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "MOST_EMPTY_ROWS", 100)
+    path = tmp_path / "x.csv"
+    path.write_text("text,more\n" + ",y\n" * 101)
+    with pytest.raises(DataError, match="has no text in more than 100 rows"):
+        labelling.read_texts(path, "text")
+
+
+def test_cells_of_a_table_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_cells, "MOST_CELLS", 100)
+    path = tmp_path / "x.csv"
+    path.write_text("class,a\n" + "".join(f"c{i},1\n" for i in range(51)))
+    with pytest.raises(DataError, match="has more than 100 cells"):
+        labelling.read_classes(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5", ".mat"])
+def test_the_arrays_of_one_file_have_one_budget(suffix, tmp_path):
+    """Many arrays that are each within the limit would fill the memory."""
+    path, arrays = tmp_path / f"x{suffix}", {name: np.zeros((100, 100)) for name in "abc"}
+    if suffix == ".npz":
+        np.savez_compressed(path, **arrays)
+    elif suffix == ".h5":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            for name, values in arrays.items():
+                file.create_dataset(name, data=values, compression="gzip")
+    else:
+        pytest.importorskip("scipy.io").savemat(path, arrays, do_compression=True)
+    assert set(read_container(path, max_bytes=250_000)) == set(arrays)
+    with pytest.raises(DataError, match="would expand to 80,"):
+        read_container(path, max_bytes=200_000)
 
 
 def test_honest_parquet_is_read(pyarrow, tmp_path):

@@ -146,40 +146,44 @@ def topic_page(topic: str, tables: list[Any]) -> str:
 
 
 def paper_page(stored: dict[str, Any]) -> str:
-    """Write the paper's tables as the store has them; a number leads to the cells it is made of."""
+    """Write the paper's tables as the store has them; a number leads to the command of its cells."""
+    counts = ", ".join(f"{number} {status}" for status, number in sorted(stored["statuses"].items()))
     parts = [
         "# The paper's tables",
         f"What `{stored['command']}` found, beside what the paper on ASTE prints. A number leads to the"
-        " stored cells that it was computed from; `unseen bench --cell KEY` runs one of them again and"
-        " compares. Cells that were not run are empty.",
-        f"Measured with code `{stored['code']}`. {stored['scope']}",
+        " command that runs its cells again. Cells that were not run are empty, and simulated data are"
+        " called simulated.",
+        f"Measured with code {', '.join(f'`{code}`' for code in stored['code'])} on"
+        f" {', '.join(stored['datasets'])}; cells: {counts}. `python benchmarks/paper_tables.py"
+        " out/bench` takes the tables of another run.",
     ]
-    keys: dict[str, int] = {}
+    places: dict[tuple[str, str], str] = {}
     for table in stored["tables"]:
-        parts += [f"## {table['title']}"]
-        lines = ["| " + " | ".join(table["columns"]) + " |"]
-        lines += ["| " + " | ".join("---" for _ in table["columns"]) + " |"]
+        lines = ["| " + " | ".join(table["columns"]) + " |", "|" + " --- |" * len(table["columns"])]
         for row in table["rows"]:
-            lines += ["| " + " | ".join(paper_cell(cell, keys) for cell in row) + " |"]
-        parts += ["\n".join(lines), "\n".join(f"- {note}" for note in table["notes"])]
+            cells = (paper_cell(cell, stored["cells"], places) for cell in row)
+            lines += ["| " + " | ".join(cells) + " |"]
+        parts += [f"## {table['title']}", "\n".join(lines)]
+        parts += ["\n".join(f"- {note}" for note in table["notes"])]
     listed = [
-        f'<li id="cell-{number}"><code>unseen bench --cell {key}</code></li>'
-        for key, number in keys.items()
+        f'<li id="{place}"><code>{stored["command"]} --datasets {data} --methods {method}</code></li>'
+        for (data, method), place in places.items()
     ]
-    parts += ["## The stored cells", "<ul>\n" + "\n".join(listed) + "\n</ul>"]
-    return "\n\n".join(parts) + "\n"
+    parts += ["## The commands", "<ul>\n" + "\n".join(listed) + "\n</ul>"]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def paper_cell(cell: Any, keys: dict[str, int]) -> str:
-    """Return a cell of the paper's tables; a number of ours leads to its first stored cell."""
+def paper_cell(cell: Any, cells: dict[str, list[str]], places: dict[tuple[str, str], str]) -> str:
+    """Return a cell of the paper's tables; a number of ours leads to the command of its first cell."""
     if not isinstance(cell, dict):
         return str(cell).replace("|", "\\|")
     text = f"{cell['text']} {cell.get('note', '')}".strip()
     text = f"<strong>{text}</strong>" if cell.get("best") else text
-    if not cell.get("keys"):
+    known = [tuple(cells[key]) for key in cell.get("keys", ()) if key in cells]
+    if not known:
         return text
-    places = [keys.setdefault(key, len(keys) + 1) for key in cell["keys"]]
-    return f'<a class="number" href="#cell-{places[0]}">{text}</a>'
+    place = places.setdefault(known[0], f"cells-{len(places) + 1}")
+    return f'<a class="number" href="#{place}">{text}</a>'
 
 
 def write_pages(app: Any, config: Any = None) -> None:
@@ -188,14 +192,15 @@ def write_pages(app: Any, config: Any = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tables = docs_numbers.tables()
     pages = {topic: topic_page(topic, tables) for topic in TOPICS}
-    stored = Path(app.srcdir) / "results/paper.json"
-    if stored.exists():
-        pages["paper"] = paper_page(json.loads(stored.read_text(encoding="utf-8")))
+    stored = json.loads((Path(app.srcdir) / "results/paper.json").read_text(encoding="utf-8"))
+    pages["paper"] = paper_page(stored)
     for topic, text in pages.items():
         (folder / f"{topic}.md").write_text(text, encoding="utf-8")
-    for table in tables:
-        if table.stale():
-            logging.getLogger(__name__).warning(table.stale())
+    stale = [table.stale() for table in tables]
+    if stored["answers"] != docs_numbers.answers_digest(stored["methods"]):
+        stale += [f"docs/results/paper.json is stale: answers changed. Run {stored['command']} again."]
+    for fault in filter(None, stale):
+        logging.getLogger(__name__).warning(fault)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, argmax, mapped, result, spread, summed
 from unseen.semantics import ClassTable, place_among
 from unseen.statistics import held_out
-from unseen.typing import Array, CandidateClasses, Codes
+from unseen.typing import Array, CandidateClasses, Codes, RowValues
 from unseen.unsure_answers import UnsureAnswers
 
 logger = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ class ZeroShotClassifier(
         scores, given = self._candidate_scores(X), (self.temperature_, self.name_doubt_)
         return result(mapped(kernels.softmax, scores, given=given))
 
-    def score(self, X: object, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         if type(X) is not np.ndarray:
             warn_of_other_order(X, y, stacklevel=3)
@@ -149,7 +150,7 @@ class ZeroShotClassifier(
             raise AttributeError(f"{type(self).__name__} has no 'classes_' before fit.")
         return self._resolve()[0]
 
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    def _read(self, X: object, y: object, sample_weight: object = None) -> Rows:
         """Check training input and note the seen classes; codes are -1 for unlabelled rows."""
         owner, needs_labels = type(self).__name__, self.needs_labelled_rows
         marks = self._marks_unlabelled(), self._takes_chunks()
@@ -166,7 +167,7 @@ class ZeroShotClassifier(
         """Tell whether this estimator, with its parameters, sees rows through passes only."""
         return self.takes_chunks
 
-    def _parameters(self) -> tuple[object, Any]:
+    def _parameters(self) -> tuple[object, object]:
         """Return the semantics and the candidates in force; a meta-estimator may look inside."""
         return self.semantics, self.candidates
 
@@ -232,7 +233,7 @@ class ZeroShotClassifier(
             self.calibration_ = "training rows among the seen classes: optimistic"
         self.temperature_ = temperature
 
-    def _rehearse(self, rows: Rows, pool: Any = None) -> None:
+    def _rehearse(self, rows: Rows, pool: RowValues | None = None) -> None:
         """Calibrate probabilities and prediction sets in rehearsals, where classes can be held out.
 
         ``rows`` are the labelled rows, ``pool`` those that the fit learned from without labels.
@@ -274,7 +275,7 @@ class ZeroShotClassifier(
         columns = place_among(classes[rehearsal.held], copy.classes_)
         return held_out.Answers(scores, columns[judged.codes], spread(compared))
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
         return {}
 

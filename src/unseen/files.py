@@ -131,7 +131,7 @@ def npy_header(file: BinaryIO, place: object) -> tuple[tuple[int, ...], bool, DT
             f"{place}: holds Python objects, which could run code when they are read. Save it "
             "again as plain numbers or text: np.save(path, array.astype(float))."
         )
-    if any(not isinstance(n, int) or n < 0 for n in shape):
+    if any(type(n) is not int or n < 0 for n in shape):  # True is an int, too
         raise DataError(f"{place}: claims the shape {shape}.")
     return shape, fortran, dtype
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import islice
 from traceback import walk_stack
-from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -81,11 +80,12 @@ def check_training(rows: Rows, table: ClassTable, seen: Array | None, owner: str
     check_range(rows.X, owner, "X")
 
 
-def check_differences(X: Any, codes: Any, vectors: Array, owner: str) -> None:
+def check_differences(X: RowValues, codes: RowValues, vectors: Array, owner: str) -> None:
     """Refuse labelled rows that are all the same, and seen classes that all have one vector."""
-    labelled = np.flatnonzero(codes >= 0 if isinstance(X, np.ndarray) else [])
-    if len(labelled) > 1 and _all_alike(X, labelled):
-        refusals.refuse_constant_rows(len(labelled), owner)
+    if isinstance(X, np.ndarray) and isinstance(codes, np.ndarray):
+        labelled = np.flatnonzero(codes >= 0)
+        if len(labelled) > 1 and _all_alike(X, labelled):
+            refusals.refuse_constant_rows(len(labelled), owner)
     if len(vectors) > 1 and _all_alike(vectors, np.arange(len(vectors))):
         refusals.refuse_constant_vectors(vectors, owner)
 
@@ -163,7 +163,7 @@ class OneThread:
     _in_force = threading.Lock()
 
     def __init__(self) -> None:
-        self._limit: Any = None
+        self._limit: AbstractContextManager[object] | None = None
 
     def __enter__(self) -> None:
         """Set the limit, unless it is in force already."""

@@ -71,7 +71,7 @@ class InputChecks:
 
 
 def read_training(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, minus_one: bool, takes_chunks: bool
+    estimator: Any, X: Any, y: object, sample_weight: object, minus_one: bool, takes_chunks: bool
 ) -> tuple[Rows, Array]:
     """Return the rows, coded (-1: unlabelled), and the classes: those with a row that has a weight.
 
@@ -162,7 +162,7 @@ class Divided(NamedTuple):
     """Training input in two parts: labelled rows and the pool."""
 
     rows: Rows
-    pool: Any
+    pool: RowValues
     """The unlabelled rows, (M, p)."""
     labelled: Any
     """Marks the labelled rows of X."""
@@ -179,14 +179,15 @@ class Divided(NamedTuple):
         return cls(rows, taken(read.X, unlabelled), labelled, unlabelled, in_chunks(read.X))
 
 
-def labelled_rows(X: Any, codes: Any, weights: Any) -> Rows:
+def labelled_rows(X: object, codes: RowValues, weights: object) -> Rows:
     """Leave the unlabelled rows out; nothing is copied where the others stand together."""
     return Rows(X, codes, weights).take(marked(has_label(codes)))
 
 
-def has_label(codes: RowValues) -> Any:
+def has_label(codes: RowValues) -> RowValues:
     """Mark the rows with a label."""
-    return mapped(np.not_equal, codes, given=(UNLABELLED,))
+    marks: RowValues = mapped(np.not_equal, codes, given=(UNLABELLED,))
+    return marks
 
 
 def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:

@@ -166,6 +166,59 @@ def _zipped(content: str) -> Callable[[Path], object]:
     return write
 
 
+def _excel(path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (["class", "furry", "description"], ["fox", 1, "red"], ["bat", 0.5, "at night"]):
+        book.active.append(row)
+    book.save(path)
+
+
+IDENTITY = "0123456789abcdef"
+
+
+def _session(path: Path) -> None:
+    from unseen.serving.studio.sessions import SessionStore, Source
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = SessionStore(Path(folder))
+        session = store.new(Source(), ["ESZSL"], "the example")
+        session.identity = IDENTITY
+        session.give("a.png", "fox")
+        store.save(session)
+        shutil.copy(store.place(IDENTITY) / "session.json", path)
+
+
+def _read_session(path: Path) -> None:
+    from unseen.serving.studio.sessions import SessionStore
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / IDENTITY
+        place.mkdir()
+        shutil.copy(path, place / "session.json")
+        store = SessionStore(Path(folder))
+        store.recent()
+        session = store.load(IDENTITY)
+        session.take_back()
+        store.save(session)
+
+
+def _read_body(path: Path) -> None:
+    """Read a file as the body of a request; a refusal with 422 is one."""
+    from fastapi import HTTPException
+
+    from unseen.exceptions import DataError
+    from unseen.serving.npy_body import npy_matrix
+
+    try:
+        npy_matrix(path.read_bytes(), 4, 100)
+    except HTTPException as refusal:
+        if refusal.status_code != 422:
+            raise
+        raise DataError(refusal.detail) from None
+
+
 def formats() -> dict[str, Format]:
     """Return every format by its name."""
     import unseen
@@ -203,6 +256,9 @@ def formats() -> dict[str, Format]:
         "csv": Format("csv", _text(numbers), arrays),
         "txt": Format("txt", _text(numbers.replace(",", " ")), arrays),
         "table": Format("csv", _text(table), labelling.read_classes),
+        "excel": Format("xlsx", _excel, labelling.read_classes),
+        "session": Format("json", _session, _read_session),
+        "npy body": Format("npy", lambda path: np.save(path, _rows()), _read_body),
         "names": Format("txt", _text("fox\nbat\n"), read_lines),
         "class list": Format("txt", _text("fox\nbat\n"), lambda p: read_class_list(p, ["fox", "bat"])),
         "split": Format(

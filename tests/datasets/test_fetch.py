@@ -190,6 +190,24 @@ def test_a_hostile_archive_is_not_unpacked(server, tmp_path, name, body):
     assert not any(p.is_dir() for p in (tmp_path / "data").iterdir())
 
 
+@pytest.mark.parametrize("status", [206, 416])
+def test_a_server_that_never_sends_the_file_is_not_asked_for_ever(
+    status, server, tmp_path, monkeypatch
+):
+    def answer(self):
+        self.server.ranges.append(self.headers.get("Range"))
+        self.send_response(status)
+        self.send_header("Content-Range", "bytes 5-9/10")
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"12345")
+
+    monkeypatch.setattr(Handler, "do_GET", answer)
+    with pytest.raises(DataError, match="could not be fetched"):
+        fetch("awa2-base", tmp_path, url=server.url, sha256=SHA)
+    assert server.ranges == [None]
+
+
 def test_the_archive_alone(server, tmp_path):
     assert fetch("awa2-base", tmp_path, url=server.url, sha256=SHA, unpack=False).is_file()
 

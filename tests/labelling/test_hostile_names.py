@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.datasets.table_files import read_table, write_table
-from unseen.labelling import read_texts, write_report
+from unseen.labelling import PoolData, read_known, read_texts, write_known, write_report
 from unseen.labelling.labels import COLUMNS, answers_of
 from unseen.scale import write_labels
 from unseen.spreadsheet_cells import neutral_cell, original_cell
@@ -97,3 +97,17 @@ def test_the_page_of_labels_escapes_names_and_has_a_policy(tmp_path):
     assert "Content-Security-Policy" in text
     assert script not in text
     assert "<img src=x" not in text
+
+
+def test_labels_that_a_person_gave_reach_the_item_that_was_meant(tmp_path):
+    """A name that begins with an apostrophe is not taken for another one that was neutralised."""
+    names = ["'=a.png", "=a.png", "''=a.png", " b.png", "b.png"]
+    data = PoolData(
+        "x", "", np.zeros((2, 2)), np.array(["fox", "bat"]), np.zeros((5, 2)),
+        [tmp_path / name for name in names], tmp_path, np.eye(2), ["=owl", "'=owl"],
+    )  # fmt: skip
+    assert data.items == names
+    wanted = dict(zip(names, ["=owl", "'=owl"] * 2 + ["=owl"], strict=True))
+    write_known(tmp_path / "known.csv", wanted, data)
+    known = read_known(tmp_path / "known.csv", data)
+    assert {names[row]: label for row, label in known.items()} == wanted

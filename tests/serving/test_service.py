@@ -20,9 +20,9 @@ from toys import make_toy
 from unseen import ESZSL, PrototypeRidge
 from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
+from unseen.loopback import is_loopback
 from unseen.serving import Keeper, Limits, Service
 from unseen.serving.gate import Gate
-from unseen.serving.host_header import is_loopback
 from unseen.serving.keeper import NewClass
 from unseen.serving.memory_budget import MemoryBudget
 from unseen.serving.prometheus import Histogram, Metrics
@@ -458,6 +458,7 @@ HEADER = npy(np.zeros((2, 20)))
         (HEADER + b"\0", "but holds 321"),
         (HEADER.replace(b"(2, 20)", b"(9, 20)"), "claims shape (9, 20)"),
         (HEADER.replace(b"(2, 20)", b"(-2,20)"), "claims the shape (-2, 20)"),
+        (HEADER.replace(b"(2, 20), }", b"(True,20)}"), "claims the shape (True, 20)"),
         (npy(np.array([["a"]], dtype=object), allow_pickle=True), "could run code"),
         (npy(np.zeros((2, 20), dtype=int)), "holds int64; send float16, float32 or float64"),
         (npy(np.zeros((2, 20), dtype="g")), "send float16, float32 or float64"),

@@ -218,7 +218,15 @@ def test_a_folder_behind_a_link_is_searched_too(tmp_path):
 def test_names_and_backbones_with_a_path_are_confined(roots, tmp_path):
     with pytest.raises(DataError, match="lies outside the folders"):
         roots.names(str(tmp_path / "outside" / "shadow.txt"))
-    for name in (f"onnx:{tmp_path}/x.onnx", f"hf:{tmp_path}/outside", "hf:../model", "hf:~/../x"):
+    outside = tmp_path / "outside"
+    for name in (
+        f"onnx:{tmp_path}/x.onnx",
+        f"hf:{outside}",
+        "hf:../model",
+        "hf:~/../x",
+        f"timm:local-dir:{outside}",
+        f"open_clip:local-dir:{outside}",
+    ):
         with pytest.raises(DataError, match="lies outside the folders"):
             roots.backbone(name)
 
@@ -240,7 +248,9 @@ def studio(tmp_path_factory):
 def test_the_printed_address_lets_a_browser_in(studio):
     place = studio.url.partition("/?")[0]
     with httpx.Client(timeout=PATIENCE, follow_redirects=True) as client:
-        assert client.get(place).status_code == 401
+        refusal = client.get(place)
+        assert refusal.status_code == 401
+        assert "default-src 'self'" in refusal.headers["content-security-policy"]
         answer = client.get(studio.url)
         assert answer.status_code == 200
         assert answer.url == f"{place}/"

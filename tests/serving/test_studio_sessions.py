@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 
@@ -14,6 +15,7 @@ from texts import Bags, write_classes, write_texts
 from unseen import labelling
 from unseen.exceptions import DataError
 from unseen.labelling import Task, fit
+from unseen.serving.studio import sessions
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.class_table import (
     check_html,
@@ -23,6 +25,7 @@ from unseen.serving.studio.class_table import (
     table_text,
     with_class,
 )
+from unseen.serving.studio.data_sources import read_source
 from unseen.serving.studio.dropped_items import Dropped, places_of
 from unseen.serving.studio.folder_browser import entries
 from unseen.serving.studio.live_session import LiveSession, Stopped
@@ -87,6 +90,77 @@ def test_a_damaged_session_is_not_listed_and_says_why(library, tmp_path):
         assert library.sessions.recent() == []
         with pytest.raises(DataError):
             library.sessions.load(session.identity)
+
+
+def _rewritten(library, session, **changes):
+    path = library.sessions.place(session.identity) / "session.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, **changes}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"changed": "yesterday"},
+        {"identity": "../../etc"},
+        {"identity": "0" * 16},
+        {"labels": {"a.png": 3}},
+        {"labels": ["a.png"]},
+        {"learned_with": {"a.png": None}},
+        {"undo": [["a.png"]]},
+        {"undo": [[None, "fox"]]},
+        {"methods": "ESZSL"},
+        {"source": {"kind": "program"}},
+        {"source": {"seen": 3}},
+        {"source": ["/etc"]},
+    ],
+    ids=str,
+)
+def test_a_forged_session_is_refused_whole_and_the_others_are_listed(library, changes):
+    forged, good = (library.sessions.new(Source(), ["ESZSL"]) for _ in range(2))
+    _rewritten(library, forged, **changes)
+    with pytest.raises(DataError, match="session"):
+        library.sessions.load(forged.identity)
+    assert [session.identity for session in library.sessions.recent()] == [good.identity]
+
+
+def test_a_session_of_another_user_or_without_end_is_not_read(library, monkeypatch):
+    session = library.sessions.new(Source(), ["ESZSL"])
+    place = library.sessions.place(session.identity)
+    assert place.stat().st_mode & 0o077 == 0
+    monkeypatch.setattr(sessions, "MOST_BYTES", 10)
+    with pytest.raises(DataError, match="more than the limit"):
+        library.sessions.load(session.identity)
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
+    with pytest.raises(DataError, match="no such session"):
+        library.sessions.load(session.identity)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"kind": "photographs", "seen": "/etc", "pool": "/etc"},
+        {"kind": "photographs", "seen": ".", "pool": ".", "backbone": "onnx:/etc/passwd"},
+        {"kind": "photographs", "seen": ".", "held_out": "/etc/names.txt"},
+        {"kind": "texts", "pool": "/etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "classes": "sessions/../../../etc/passwd"},
+        {"kind": "texts", "pool": "x.csv", "seen": "/etc/passwd"},
+    ],
+    ids=str,
+)
+def test_what_a_session_names_is_confined(library, named, tmp_path):
+    """Someone may have changed the file of a session; relative paths lie below the root here."""
+    inside = {
+        key: str(tmp_path / value)
+        for key, value in named.items()
+        if key in ("seen", "pool", "classes") and not value.startswith("/")
+    }
+    session = library.sessions.new(Source(), ["ESZSL"])
+    _rewritten(library, session, source={**named, **inside})
+    source = library.sessions.load(session.identity).source
+    with pytest.raises(DataError, match="lies outside the folders"):
+        read_source(source, library, lambda *_: None)
 
 
 def test_every_step_can_be_taken_back(library):

@@ -110,23 +110,14 @@ def fit(
         )  # fmt: skip
         fitted = fit_photographs(preparation, backbone, weights, cache, asked, quiet=as_json)
     labelling.save_model(out, fitted)
-    broken = fitted.task.data.broken
-    if as_json:
-        output.print_json(
-            {
-                **fit_json("unseen fit", out, preparation, fitted),
-                "bytes": out.stat().st_size,
-                "candidates": preparation.candidates,
-            }
-        )
-    else:
-        output.print_skipped(broken)
-        output.print_notes(fitted.notes)
-        typer.echo(
-            f"wrote {out}: {method} on {len(preparation.pictures.seen_classes)} seen classes, answers "
-            f"among {len(preparation.candidates)}"
-        )
-    if strict and broken:
+    more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
+    record = fit_json("unseen fit", out, preparation, fitted) | more
+    sentence = (
+        f"wrote {out}: {method} on {len(preparation.pictures.seen_classes)} seen classes, answers "
+        f"among {len(preparation.candidates)}"
+    )
+    output.print_fit(record, sentence, fitted, as_json)
+    if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 

@@ -87,6 +87,18 @@ def skipped_of(broken: list[Broken]) -> list[dict[str, str]]:
     return [{"image": str(b.path), "reason": b.reason} for b in broken]
 
 
+def print_fit(
+    record: JsonObject, sentence: str, fitted: Fitted, as_json: bool, kind: str = "photographs"
+) -> None:
+    """Say that a model was fitted and written: as JSON, or in words with what was not read."""
+    if as_json:
+        print_json(record)
+        return
+    print_skipped(fitted.task.data.broken, kind)
+    print_notes(fitted.notes)
+    typer.echo(sentence)
+
+
 def print_skipped(broken: list[Broken], kind: str = "photographs") -> None:
     """Name and count the files or texts that were not read, on the error stream."""
     if not broken:

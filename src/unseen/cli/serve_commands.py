@@ -76,8 +76,8 @@ def serve(
     answered.
     """
     _need("fastapi", "uvicorn", "orjson", "httptools")
+    from unseen.loopback import is_loopback
     from unseen.serving import Keeper, Limits, Service
-    from unseen.serving.host_header import is_loopback
     from unseen.serving.server import address, listen, run
 
     token = _token(token_file)

@@ -97,18 +97,15 @@ def fit_text_model(
 
     preparation, fitted = fit_texts(given, asked)
     labelling.save_model(out, fitted)
-    broken = fitted.task.data.broken
-    if as_json:
-        more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
-        output.print_json({**text_fit_json("unseen fit", out, preparation, fitted), **more})
-    else:
-        output.print_skipped(broken, "texts")
-        output.print_notes(fitted.notes)
-        typer.echo(
-            f"wrote {out}: {fitted.task.method} on {len(fitted.task.data.pool)} texts without a label "
-            f"and {len(fitted.task.data.X)} with one, answers among {len(preparation.candidates)}"
-        )
-    if strict and broken:
+    more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
+    record = text_fit_json("unseen fit", out, preparation, fitted) | more
+    data = fitted.task.data
+    sentence = (
+        f"wrote {out}: {fitted.task.method} on {len(data.pool)} texts without a label "
+        f"and {len(data.X)} with one, answers among {len(preparation.candidates)}"
+    )
+    output.print_fit(record, sentence, fitted, as_json, "texts")
+    if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 
 

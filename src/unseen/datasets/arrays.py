@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.hdf5 import is_hdf5, read_hdf5
+from unseen.datasets.held_memory import held_bytes
 from unseen.datasets.matfile import read_mat5
 from unseen.datasets.parquet import read_parquet_columns
 from unseen.exceptions import DataError
@@ -106,6 +107,7 @@ def read_npz(
                 raise DataError(f"{path}: holds {name!r} twice.")
             if member.filename.endswith(".npy") and (names is None or name in names):
                 arrays[name] = _npz_member(path, archive, member, max_bytes)
+                max_bytes -= held_bytes(arrays[name])
     return arrays
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.datasets.hdf5_text import read_variable_text
+from unseen.datasets.held_memory import held_bytes
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, need, reading
 from unseen.typing import Array, DType, Variables
@@ -105,6 +106,7 @@ def read_hdf5(
                 raise DataError(f"{path}: {name!r} is a group, but a data set is needed.")
             dataset = _checked(h5py, file, path, name)
             values[name] = _value(h5py, file, path, name, dataset, name in lazy, max_bytes)
+            max_bytes -= 0 if isinstance(values[name], HDF5Rows) else held_bytes(values[name])
         if not any(isinstance(value, HDF5Rows) for value in values.values()):
             file.close()
     return values

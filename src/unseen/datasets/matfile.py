@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from unseen.datasets.held_memory import held_bytes
 from unseen.datasets.mattext import MATRIX, read_flags, read_tag, text_or_cell
 from unseen.exceptions import DataError
 from unseen.files import DEFAULT_MAX_BYTES, DEFLATE_RATIO, check_size, reading
@@ -127,7 +128,7 @@ def read_mat5(
     names : collection of str, optional
         The variables to read; the others are passed over unread. All by default.
     max_bytes : int
-        The largest size that any one variable may expand to.
+        What the variables may expand to, all together.
 
     Returns
     -------
@@ -159,6 +160,7 @@ def read_mat5(
                 raise DataError(f"{place}: the variable {name!r} is there twice.")
             if value is not None:
                 values[name] = value
+                max_bytes -= held_bytes(value)
             file.seek(start + 8 + length)
     return values
 

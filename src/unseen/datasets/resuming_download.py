@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import shutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from unseen.exceptions import DataError
+from unseen.loopback import is_loopback
 
 if TYPE_CHECKING:  # loads slowly, and only a download needs it
     import requests
@@ -21,18 +21,11 @@ CHUNK_BYTES = 1 << 20
 def check_address(address: str) -> None:
     """Refuse an address that is not https, unless it is on this machine."""
     parts = urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         raise DataError(
             f"{address}: is not https, so anybody on the way could send another file. Give "
             "an https address."
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class ResumingDownloader:
@@ -66,12 +59,14 @@ class ResumingDownloader:
         with requests.get(url, headers=headers, stream=True, timeout=30) as response:
             for step in (*response.history, response):
                 check_address(step.url)
-            if response.status_code == 416:  # the part is whole, or longer than the file
+            if start and response.status_code == 416:  # the part is whole, or longer than the file
                 self._forget()
                 return self(url, output_file, pooch_object)
             response.raise_for_status()
             if response.status_code != 206:
                 start = 0
+            elif not start:
+                raise requests.ConnectionError("the server sent a part of the file, unasked")
             elif not self._continues(response, start, tag):
                 self._forget()
                 return self(url, output_file, pooch_object)

@@ -7,7 +7,7 @@ highest mean per-class accuracy on them is taken; among equals the first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -121,7 +121,7 @@ class TunedClassifier(ZeroShotClassifier):
     def _chosen(self) -> Setting:
         return {name: getattr(self, f"{name}_") for name in self._searched()}
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         return dict(self._chosen())
 
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:

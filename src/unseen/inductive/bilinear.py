@@ -127,6 +127,12 @@ def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array
     return rows._replace(X=Z), held, basis
 
 
+def span_sums(rows: Rows, classes: int) -> tuple[Rows, Sums, Array | None]:
+    """Return rows in coordinates of their span, as :func:`in_own_span`, and their sums; the basis."""
+    in_span, _, basis = in_own_span(rows, None)
+    return in_span, Sums.of(in_span, classes, rows.X.shape[1]), basis
+
+
 def semantic_coordinates(A: Array) -> tuple[Array, Array]:
     """Return A in an orthonormal basis of its column span: A = E @ coordinates.
 

@@ -93,8 +93,7 @@ class CalibratedStacking(WrappingClassifier):
             rows = labelled_rows(*self._read(X, y, sample_weight))
             given = self._given_bias()
             self.estimator_ = self._fitted(rows, self.seen_classes_)
-            for name in ("temperature_", "name_doubt_", "calibration_", "set_masses_"):
-                setattr(self, name, getattr(self.estimator_, name))
+            self._take_calibration(self.estimator_)
             _, vectors = self._resolve()
             unit = spread(self.estimator_._rows_scores(rows.thinned(MOST_ROWS).X, vectors))
             self.bias_ = unit * (self._rehearsed_bias(rows) if given is None else given)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.lbfgs import Objective, minimise
@@ -148,12 +148,11 @@ class CMT(TunedClassifier):
         return {"ridge": (0.01, 0.1)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
+        in_span, sums, basis = span_sums(rows, len(vectors))
         self.semantic_center_ = vectors.mean(axis=0)
         targets = vectors - self.semantic_center_
         self.semantic_scale_ = max(float(np.sqrt((targets**2).mean())), np.finfo(float).tiny)
-        sums = Sums.of(own, len(vectors), rows.X.shape[1])
-        return own, sums, basis, targets / self.semantic_scale_, rows.X.dtype
+        return in_span, sums, basis, targets / self.semantic_scale_, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         if self.penalty not in ("product", "separate"):

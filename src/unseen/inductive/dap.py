@@ -10,7 +10,7 @@ import numpy.typing as npt
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import CODE, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
@@ -122,8 +122,7 @@ class DAP(AttributeClassifier):
         return {"ridge": (0.03, 0.3, 3.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
-        sums = Sums.of(own, len(vectors), rows.X.shape[1])
+        _, sums, basis = span_sums(rows, len(vectors))
         return sums, signs(vectors, self.threshold_), basis, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram
@@ -143,14 +143,13 @@ class HAT(AttributeClassifier):
         return given_levels(self.seen_classes_[known].tolist(), self.hierarchy, levels)
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
+        in_span, total, basis = span_sums(rows, len(vectors))
         partition = self._partition(vectors)
-        total = Sums.of(own, len(vectors), rows.X.shape[1])
         nodes = [(0, 0, -1, np.arange(len(vectors)), total)]
         for level, groups in enumerate(partition[1:], start=1):
             for group in range(groups.max() + 1):
                 members = np.flatnonzero(groups == group)
-                inside = own.of_classes(members)
+                inside = in_span.of_classes(members)
                 moments = gram(inside.X, inside.weights)
                 inner = replace(total, second=Moments.given(moments))
                 nodes.append((level, group, int(partition[level - 1][members[0]]), members, inner))

@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import CODE, PAPER, choices, holds
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
@@ -127,8 +127,7 @@ class IAP(TunedClassifier):
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         self.threshold_ = thresholds(vectors)
         self.seen_signs_ = signs(vectors, self.threshold_)
-        own, _, basis = in_own_span(rows, None)
-        sums = Sums.of(own, len(vectors), rows.X.shape[1])
+        _, sums, basis = span_sums(rows, len(vectors))
         return sums, basis, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
-from unseen.inductive.bilinear import in_own_span
+from unseen.inductive.bilinear import span_sums
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
@@ -108,8 +108,8 @@ class LearnedAttributes(TunedClassifier):
         return {"ridge": (0.03, 0.3, 3.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
-        return Sums.of(own, len(vectors), rows.X.shape[1]), vectors, basis, rows.X.dtype
+        _, sums, basis = span_sums(rows, len(vectors))
+        return sums, vectors, basis, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, vectors, basis, dtype = prepared

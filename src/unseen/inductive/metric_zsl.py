@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
-from unseen.inductive.bilinear import in_own_span, semantic_coordinates
+from unseen.inductive.bilinear import semantic_coordinates, span_sums
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.hinge import match_signs
@@ -122,13 +122,12 @@ class MetricZSL(TunedClassifier):
         return {"ridge": (0.1, 1.0), "consistency": (0.1, 1.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
-        own, _, basis = in_own_span(rows, None)
+        in_span, sums, basis = span_sums(rows, len(vectors))
         self.semantic_center_ = vectors.mean(axis=0)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
         length = max(float(np.sqrt((coordinates**2).sum(axis=0).mean())), np.finfo(float).tiny)
         self.semantic_map_ = E / length
-        sums = Sums.of(own, len(vectors), rows.X.shape[1])
-        return own, sums, basis, coordinates.T / length, rows.X.dtype
+        return in_span, sums, basis, coordinates.T / length, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         rows, sums, basis, A, dtype = prepared

@@ -34,6 +34,11 @@ class WrappingClassifier(ZeroShotClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         return np.asarray(self.estimator_._scores(X, vectors))
 
+    def _take_calibration(self, model: ZeroShotClassifier) -> None:
+        """Answer with the probabilities and prediction sets of the estimator inside."""
+        for name in ("temperature_", "name_doubt_", "calibration_", "set_masses_"):
+            setattr(self, name, getattr(model, name))
+
     @property
     def _shows_bad_values(self) -> bool:  # type: ignore[override]
         return bool(self.estimator_._shows_bad_values)

@@ -19,7 +19,7 @@ from unseen.features.image_text_model import text_half
 from unseen.features.words import DEFAULT_WEIGHT
 from unseen.labelling.table_cells import Cells, read_cells
 from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.typing import Array, JsonObject
 
 CLASS_COLUMN, DESCRIPTION_COLUMN = "class", "description"
 DEFAULT_WORDS = "minilm"
@@ -40,6 +40,15 @@ class Recipe:
     """What is asked about a class that is known by its name; "" for that of the encoder."""
     shared: bool = False
     """Whether the encoder is one half of a model whose other half takes the pictures."""
+
+    def origin(self) -> JsonObject:
+        """Return what a model file says of the class vectors."""
+        return {
+            "words": self.words,
+            "weight": self.weight,
+            "attributes": list(self.attributes),
+            "prompt": self.prompt,
+        }
 
     def make(self, given: Given) -> ClassTable:
         """Return the vectors of the classes that were given."""

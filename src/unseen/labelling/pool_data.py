@@ -123,10 +123,7 @@ def origin_of(backbone: Backbone, recipe: Recipe) -> JsonObject:
     return {
         "backbone": backbone.name,
         "identity": backbone.identity,
-        "words": recipe.words,
-        "weight": recipe.weight,
-        "attributes": list(recipe.attributes),
-        "prompt": recipe.prompt,
+        **recipe.origin(),
         "shared": recipe.shared,
     }
 

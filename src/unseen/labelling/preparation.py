@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from unseen.exceptions import DataError
@@ -80,14 +81,10 @@ def prepare(
     class_column : str
         The column of ``classes`` that names the classes.
     """
-    pictures, given, names = _read(
-        seen,
-        unlabelled,
-        held_out,
-        classes,
-        candidates,
-        lambda path: read_classes(path, class_column, take_words=bool(words)),
-    )
+    read = None
+    if classes is not None:
+        read = partial(read_classes, classes, class_column, take_words=bool(words))
+    pictures, given, names = _gathered(seen, unlabelled, held_out, candidates, read)
     table, recipe, notes = make_table(given, words, DEFAULT_WEIGHT if weight is None else weight)
     separated = separation(table, names, pictures.seen_classes)
     return Preparation(pictures, table, recipe, names, separated, notes)
@@ -123,14 +120,8 @@ def prepare_with_texts(
     prompt : str
         The text of a class that has none of its own; "a photo of a {}" by default.
     """
-    pictures, given, names = _read(
-        seen,
-        unlabelled,
-        held_out,
-        classes,
-        candidates,
-        lambda path: read_class_texts(path, class_column)[0],
-    )
+    read = None if classes is None else lambda: read_class_texts(classes, class_column)[0]
+    pictures, given, names = _gathered(seen, unlabelled, held_out, candidates, read)
     recipe = Recipe(model.texts.name, prompt=prompt or PICTURE_PROMPT, shared=True)
     encoder = StoredEncoder(model.texts, store)
     table = describe(given.names, encoder, given.filled().descriptions, recipe.prompt)
@@ -138,15 +129,14 @@ def prepare_with_texts(
     return Preparation(pictures, table, recipe, names, separated, list(model.notes), scale=model.scale)
 
 
-def _read(
+def _gathered(
     seen: Path | None,
     unlabelled: Path | None,
     held_out: str,
-    classes: Path | None,
     candidates: str,
-    read: Callable[[Path], Given],
+    read: Callable[[], Given] | None,
 ) -> tuple[Pictures, Given, list[str]]:
-    """Return pictures, classes and candidates that fit each other; ``read`` reads the classes."""
+    """Return pictures, classes and candidates that agree; ``read`` reads a file of the classes."""
     if held_out and unlabelled is not None:
         raise DataError(
             "Give a folder to label or classes to hold out, not both: a trial labels the pictures of "
@@ -154,7 +144,7 @@ def _read(
             options=("unlabelled", "held_out"),
         )
     pictures = gather(seen, unlabelled, read_names(held_out) if held_out else ())
-    given = _known_by_name(pictures, candidates) if classes is None else read(classes)
+    given = _known_by_name(pictures, candidates) if read is None else read()
     if seen is not None:
         check_described([*pictures.labels, *pictures.truth], given.names, seen, given.source)
     return pictures, given, choose_candidates(candidates, given.names, pictures, given.source)

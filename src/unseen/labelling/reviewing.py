@@ -12,7 +12,7 @@ from unseen.labelling.fitting import Fitted
 from unseen.labelling.labels import COLUMNS
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.table_cells import read_cells
-from unseen.spreadsheet_cells import neutral_cell, original_cell
+from unseen.spreadsheet_cells import neutral_cell
 from unseen.statistics import review_queue
 
 
@@ -110,7 +110,8 @@ def read_known(path: str | Path | None, data: PoolData, unknown: str = "") -> di
     candidates = {str(name) for name in data.candidates}
     known: dict[int, str] = {}
     for line, row in cells.rows:
-        item, label = original_cell(row[item_place].strip()), original_cell(row[label_place].strip())
+        item, label = row[item_place], row[label_place].strip()
+        item = item if item in rows else item.strip()
         if not label:
             continue
         if item not in rows:

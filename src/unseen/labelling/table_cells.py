@@ -68,9 +68,12 @@ def read_cells(path: Path) -> Cells:
             header = header[:-1]
         columns = [original_cell(name.strip()) for name in header]
         _check_columns(path, header_line, columns)
-        return Cells(
-            columns, [_row(path, line, row, len(columns)) for line, row in lines], separator != ","
-        )
+        rows: list[tuple[int, list[str]]] = []
+        for line, row in lines:
+            rows.append(_row(path, line, row, len(columns)))
+            if len(rows) * len(columns) > MOST_CELLS:
+                raise DataError(f"{path}: has more than {MOST_CELLS:,} cells. Give fewer rows.")
+        return Cells(columns, rows, separator != ",")
 
 
 def _check_columns(path: Path, line: int, columns: list[str]) -> None:
@@ -130,7 +133,7 @@ def _excel_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         sheet.reset_dimensions()  # what the file claims may be absurd
         cells = width = 0
         for line, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            cells += len(row)
+            cells += len(row)  # those of empty rows, too, which are passed over below
             if cells > MOST_CELLS:
                 raise DataError(f"{path}: has more than {MOST_CELLS:,} cells. Save the table as .csv.")
             texts = [_cell_text(value) for value in row]

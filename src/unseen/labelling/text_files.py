@@ -17,12 +17,18 @@ from unseen.features import Broken
 from unseen.files import DEFAULT_MAX_BYTES, check_size, reading
 from unseen.labelling.classes import CLASS_COLUMN, Given, from_names, named_column
 from unseen.labelling.table_cells import EXCEL_SUFFIXES, FORMER_SUFFIXES, read_cells
-from unseen.parquet_budget import check_texts
+from unseen.parquet_budget import PYTHON_TEXT_BYTES, check_texts
 from unseen.spreadsheet_cells import original_cell
 from unseen.typing import JsonObject
 
 LONGEST_LINE = 2**24
 """Letters of a line."""
+MOST_BYTES = DEFAULT_MAX_BYTES
+"""That the rows of a file may take in memory."""
+ROW_BYTES = PYTHON_TEXT_BYTES + 100
+"""What a row takes beside its letters: its text, and its numbers."""
+MOST_EMPTY_ROWS = 1_000_000
+"""Rows without a text, each of which is listed."""
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 NAME_COLUMNS = ("class", "name", "label")
 """Columns that may name the class, the first that is there."""
@@ -71,6 +77,12 @@ def read_texts(path: Path, column: str = "text", label_column: str = "") -> Text
         text = _cell(path, line, column, record)
         if not text:
             rows.broken.append(Broken(Path(f"{path}:{line}"), "the text is empty"))
+            if len(rows.broken) > MOST_EMPTY_ROWS:
+                raise DataError(
+                    f"{path}: has no text in more than {MOST_EMPTY_ROWS:,} rows of the column "
+                    f"{column!r}. Check the column, or leave them out.",
+                    options=("column",),
+                )
             continue
         rows.texts.append(text)
         rows.rows.append(row)
@@ -174,13 +186,13 @@ def _records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
 
 def _bounded(path: Path, file: IO[str]) -> Iterator[str]:
     """Yield lines; refuse a compressed file that expands beyond the limit, also in one line."""
-    letters = 0
+    held = 0
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
             raise DataError(f"{path}: has a line of more than {LONGEST_LINE:,} letters. Is it text?")
-        letters += len(line)
-        if letters > DEFAULT_MAX_BYTES:
-            check_size(path, "the file", letters)
+        held += len(line) + ROW_BYTES
+        if held > MOST_BYTES:
+            check_size(path, "the file", held, MOST_BYTES)
         yield line
 
 

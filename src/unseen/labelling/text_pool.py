@@ -189,10 +189,7 @@ def text_origin(encoder: TextEncoder, recipe: Recipe) -> JsonObject:
     return {
         "texts": encoder.name,
         "identity": encoder.identity,
-        "words": recipe.words,
-        "weight": recipe.weight,
-        "attributes": list(recipe.attributes),
-        "prompt": recipe.prompt,
+        **recipe.origin(),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array, Codes, Label, RowValues
+from unseen.typing import Array, Codes, Label
 
 LOG_ZERO = -60.0
 """The log-probability of a class that a known row does not have: finite, and negligible."""
@@ -35,7 +35,7 @@ class Known:
     def of(cls, known: Mapping[Any, Label], size: int, candidates: Array) -> Self:
         """Check a mapping from row of a pool of ``size`` rows to one of the candidates."""
         place = {label: k for k, label in enumerate(candidates.tolist())}
-        found = []
+        pairs: list[tuple[int, int]] = []
         for row, label in known.items():
             if isinstance(row, bool) or not isinstance(row, Integral) or not 0 <= int(row) < size:
                 raise ValueError(
@@ -48,14 +48,14 @@ class Known:
                     f"'known' gives row {row} the class {label!r}, which is no candidate. The "
                     f"candidates are {names}: give one of them, or add the class to them."
                 )
-            found.append((int(row), place[label]))
-        rows, places = np.array(sorted(found), dtype=np.intp).reshape(-1, 2).T
+            pairs.append((int(row), place[label]))
+        rows, places = np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2).T
         return cls(rows, places)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def clamp_labels(self, codes: Any) -> Any:
+    def clamp_labels(self, codes: Array) -> Array:
         """Give known rows their label."""
         if not len(self):
             return codes
@@ -63,19 +63,19 @@ class Known:
         clamped[self.rows] = self.places
         return clamped
 
-    def clamp_probabilities(self, probabilities: RowValues) -> Any:
+    def clamp_probabilities(self, probabilities: Array) -> Array:
         """Give known rows probability 1 of their class; serves label embeddings as well."""
         return self._written(probabilities, 0.0, 1.0)
 
-    def clamp_log_probabilities(self, log_probabilities: RowValues) -> Any:
+    def clamp_log_probabilities(self, log_probabilities: Array) -> Array:
         """Give known rows log-probability 0 of their class."""
         return self._written(log_probabilities, LOG_ZERO, 0.0)
 
-    def clamp_scores(self, scores: Any) -> Any:
+    def clamp_scores(self, scores: Array) -> Array:
         """Leave known rows the score of their class alone; the other scores become −∞."""
         return self._written(scores, -np.inf, scores[self.rows, self.places]) if len(self) else scores
 
-    def _written(self, values: Any, others: float, own: object) -> Any:
+    def _written(self, values: Array, others: float, own: object) -> Array:
         """Return values in which known rows have ``own`` for their class and ``others`` elsewhere."""
         if not len(self):
             return values

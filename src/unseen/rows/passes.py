@@ -137,7 +137,7 @@ def like(rows: RowValues, values: RowValues) -> Chunks | Array:
     return rows.like(values) if isinstance(rows, Chunks) else np.asarray(values)
 
 
-def aligned(rows: RowValues, values: RowValues, name: str) -> RowValues:
+def aligned(rows: RowValues, values: Any, name: str) -> Any:
     """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
     if not isinstance(rows, Chunks):
         check_consistent_length(rows, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -69,17 +68,3 @@ def is_own_origin(headers: Headers, required: bool = False) -> bool:
         return not required
     host, origin = only_header(headers, b"host"), only_header(headers, b"origin")
     return host is not None and origin is not None and origin.lower() == b"http://" + host.lower()
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine alone.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

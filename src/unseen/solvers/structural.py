@@ -22,7 +22,6 @@ exact line search, and solves again. Only p × K sums are kept, never α. The du
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ from unseen.solvers.krylov import System
 from unseen.solvers.losses import adaptive_structural_cost
 from unseen.solvers.moments import Ridge
 from unseen.solvers.shared_subspace import LABELLED, POOL, SharedSubspace, first_of
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, RowValues
 
 FEW = 512
 """Rows of a matrix in single precision that are taken to double at a time."""
@@ -67,13 +66,13 @@ class StructuralSolution:
 
 
 def structural_objective(
-    X: Any,
+    X: RowValues,
     codes: object,
     A: Array,
     V: Array,
     C: float,
     mu: float,
-    weights: Any = None,
+    weights: object = None,
 ) -> float:
     """Return J(V) for labelled rows only, in one pass: Eq. (11) with the semantic ridge μ."""
     norm = float(np.square(V @ A).sum() + mu * np.square(V).sum())
@@ -127,7 +126,7 @@ def two_domains(
 
 
 def frank_wolfe(
-    X: Any,
+    X: RowValues,
     codes: object,
     A: Array,
     solve: Solve,

@@ -11,7 +11,7 @@ the true one, which decides how large prediction sets must be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unseen.rows.labelled import Rows, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.typing import Array, Codes, Mask
+from unseen.typing import Array, Codes, Mask, RowValues
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
 """Rehearsals of a method that learns from a pool, and the share of the seen classes held out, at most.
@@ -186,7 +186,7 @@ class Rehearsal(NamedTuple):
     as_pool: bool
     """Whether the rows to answer for are the pool of the fit."""
 
-    def training_input(self, classes: Array) -> tuple[Array, Array, Any]:
+    def training_input(self, classes: Array) -> tuple[Array, Array, Array | None]:
         """Return X, y and the weights for ``fit``; ``classes`` are the seen ones."""
         X, codes, weights = self.learned
         labels = classes[self.others][codes].astype(object)
@@ -203,11 +203,11 @@ class RehearsalPlan(NamedTuple):
     """Rehearsals, and the rows whose scores say what unit the fitted model's scores have."""
 
     rehearsals: list[Rehearsal]
-    compared: Any
+    compared: RowValues | None
 
 
 def plan_rehearsals(
-    rows: Rows, pool: Any, vectors: Array, candidates: int, in_directions: bool
+    rows: Rows, pool: RowValues | None, vectors: Array, candidates: int, in_directions: bool
 ) -> RehearsalPlan:
     """Return the rehearsals of a fit; none where too few classes can be held out.
 

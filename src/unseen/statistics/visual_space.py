@@ -161,7 +161,7 @@ class Space:
 class Pool:
     """Unlabelled rows, in memory or in chunks, of which only sums and scores are taken."""
 
-    X: Any
+    X: RowValues
     """Rows, scaled as those of the space."""
     space: Space
     """The whitened space of z; rows never enter it, class means are brought out of it."""

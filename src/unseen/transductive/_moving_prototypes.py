@@ -23,7 +23,7 @@ from unseen.statistics.visual_space import (
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive.prototype_classifier import PrototypeClassifier
 from unseen.transductive.rounds import Round
-from unseen.typing import Array, CandidateClasses, Codes
+from unseen.typing import Array, CandidateClasses, Codes, Mask
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,7 @@ class PointClassifier(PrototypeClassifier):
         self._calibrate(split.rows, seen)
         return first_round
 
-    def _note_round(
-        self, before: Codes, after: Codes, trusted: npt.NDArray[np.bool_] | None, loss: float
-    ) -> None:
+    def _note_round(self, before: Codes, after: Codes, trusted: Mask | None, loss: float) -> None:
         """Write a line of ``history_``; ``trusted`` None: all rows of the pool taught the round."""
         number = len(self.history_) + 1
         taught = np.ones(len(before), dtype=bool) if trusted is None else trusted
@@ -130,18 +128,24 @@ class PointClassifier(PrototypeClassifier):
         share = float(taught.mean())
         self.history_.append(Round(number, share, int(taught.sum()), covered, loss, changed))
 
+    def _relabel(
+        self, problem: PoolProblem, points: Array, before: Codes, trusted: Mask | None, loss: float
+    ) -> tuple[Codes, bool]:
+        """Label the pool by points that have moved; note the round, tell whether no label changed."""
+        labels = problem.labels(points)
+        self._note_round(before, labels, trusted, loss)
+        return labels, bool((before == labels).all())
+
     def _moved_by_labels(
         self, problem: PoolProblem, points: Array, F: Array, before: Codes
-    ) -> tuple[Array, Codes]:
-        """Move free points to the rows that soft labels F give them; note the round, return labels."""
+    ) -> tuple[Array, Codes, bool]:
+        """Move free points to the rows that soft labels F give them; label the pool again."""
         taken = np.zeros_like(F)
         taken[np.arange(len(F)), F.argmax(axis=1)] = 1
         moved = points.copy()
         moved[problem.free] = class_points(taken, problem.Z, points)[problem.free]
-        labels = problem.labels(moved)
         entropy = float(-(F * np.log(np.maximum(F, 1e-30))).sum(axis=1).mean())
-        self._note_round(before, labels, None, entropy)
-        return moved, labels
+        return moved, *self._relabel(problem, moved, before, None, entropy)
 
     def _plain_scaling(self) -> Scaling:
         """Return how rows are scaled where they are not whitened."""

@@ -21,9 +21,9 @@ from unseen.rows.passes import in_chunks, mapped
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array, Codes, Label, RowValues
+from unseen.typing import Array, Codes, DType, Label, RowValues
 
-Compress = Callable[[Array, Array, Any], tuple[Array, Codes]]
+Compress = Callable[[Array, Array, DType], tuple[Array, Codes]]
 """Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
 row: fast training's class means."""
 
@@ -74,7 +74,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     takes_class_means: ClassVar[bool] = False
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
-    strangers: Any = None
+    strangers: object = None
     """A parameter of those that can find rows of no candidate; None looks for none."""
     transduction_: Any
     review_: Review | None
@@ -129,7 +129,12 @@ class TransductiveClassifier(ZeroShotClassifier):
             self._rehearse(split.rows, split.pool)
 
     def _fit_beside_strangers(
-        self, X: object, y: object, weights: object, known: Any, observer: Observer | None
+        self,
+        X: object,
+        y: object,
+        weights: object,
+        known: Mapping[int, Label] | None,
+        observer: Observer | None,
     ) -> None:
         """Learn beside rows that belong to no candidate: written by those that can."""
         raise NotImplementedError
@@ -191,7 +196,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         self._fit_split(self._split(rows, nothing, None), None)
         return self
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         """A rehearsal's classes are of like size: its pool need not be reviewed."""
         selection = self.get_params(deep=False).get("selection")
         balanced = isinstance(selection, str) and selection == "balanced"

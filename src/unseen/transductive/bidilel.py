@@ -186,9 +186,9 @@ class BiDiLEL(PointClassifier):
             moved = points.copy()
             has = problem.free & (counts > 0)
             moved[has] = sums[has] / counts[has, None]
-            before, labels, points = labels, problem.labels(moved), moved
-            self._note_round(before, labels, trusted, float(distance[chosen].mean()))
-            if (before == labels).all():
+            points, loss = moved, float(distance[chosen].mean())
+            labels, settled = self._relabel(problem, points, labels, trusted, loss)
+            if settled:
                 break
         return points
 

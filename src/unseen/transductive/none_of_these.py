@@ -111,5 +111,4 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
         else:
             model.fit(X, y, weights)
         self.estimator_ = model
-        for name in ("temperature_", "name_doubt_", "calibration_", "set_masses_"):
-            setattr(self, name, getattr(model, name))
+        self._take_calibration(model)

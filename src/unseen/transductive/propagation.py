@@ -114,9 +114,8 @@ class PrototypePropagation(PointClassifier):
         for _ in range(self.rounds):
             F = self._spread(rows, Z, points, problem.known)
             self.propagated_ = F
-            before = labels
-            points, labels = self._moved_by_labels(problem, points, F, before)
-            if (before == labels).all():
+            points, labels, settled = self._moved_by_labels(problem, points, F, labels)
+            if settled:
                 break
         return points
 

@@ -162,9 +162,8 @@ class RKT(PointClassifier):
             free = problem.free & (v + counts[:, 0] > 0)
             points = points.copy()
             points[free] = moved[free]
-            before, labels = labels, problem.labels(points)
-            loss = float(-S[np.arange(len(S)), before].mean())
-            self._note_round(before, labels, found.weights > 0, loss)
-            if share == 1.0 and (before == labels).all():
+            loss = float(-S[np.arange(len(S)), labels].mean())
+            labels, settled = self._relabel(problem, points, labels, found.weights > 0, loss)
+            if share == 1.0 and settled:
                 break
         return points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -200,14 +200,14 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self._diagnose(start, stage.state)
         return first_round
 
-    def _rehearse(self, rows: Rows, pool: object = None) -> None:
+    def _rehearse(self, rows: Rows, pool: RowValues | None = None) -> None:
         if self.review_ is None:
             super()._rehearse(rows, pool)
             return
         self.set_masses_ = self.review_.masses
         self.calibration_ = f"{len(self.review_.start)} rehearsals: held-out seen classes as the pool"
 
-    def _settings_to_rehearse(self, rows: float, classes: float) -> dict[str, Any]:
+    def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         return {"rehearsals": 0, "strangers": None}
 
     def _can_rehearse(self) -> bool:

@@ -199,9 +199,8 @@ class TMVHLP(PointClassifier):
             Y = np.concatenate([np.zeros((M, len(points))), np.eye(len(points))])
             F = balanced(propagate(self._walk(nodes), Y, self.alpha)[:M], 0.9, problem.known)
             self.propagated_ = F
-            before = labels
-            points, labels = self._moved_by_labels(problem, points, F, before)
-            if (before == labels).all():
+            points, labels, settled = self._moved_by_labels(problem, points, F, labels)
+            if settled:
                 break
         return points
 

@@ -133,9 +133,9 @@ class UDA(PointClassifier):
             atoms = tied_dictionary(rows, Y, source, max(self.dictionary_tie, 1e-6) * unit)
             moved = points.copy()
             moved[free] = A @ atoms + offset
-            before, labels, points = labels, problem.labels(moved), moved
-            self._note_round(before, labels, taught, _error(rows, Y, atoms))
-            if (before == labels).all():
+            points, error = moved, _error(rows, Y, atoms)
+            labels, settled = self._relabel(problem, points, labels, taught, error)
+            if settled:
                 break
         self._map = PrototypeMap(atoms.T, offset - center @ atoms, self._map.ridge)
         return points

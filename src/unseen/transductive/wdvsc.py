@@ -153,8 +153,7 @@ class WDVSc(PointClassifier):
             moved[free] = self._map(problem.vectors[free])
             step = float(np.abs(moved - points).max())
             points = moved
-            before, labels = labels, problem.labels(points)
-            self._note_round(before, labels, None, cost)
+            labels, _ = self._relabel(problem, points, labels, None, cost)
             if step <= 1e-4 * float(np.abs(points).max()):
                 break
         return points

@@ -90,6 +90,7 @@ def write_redirect(folder: Path, address: str) -> Path:
     path.touch(mode=0o600)
     path.write_text(
         f'<!doctype html><meta charset="utf-8"><title>unseen studio</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">\n'
         f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
         f'<a href="{escape(address)}">Open the studio</a>\n',
         encoding="utf-8",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unseen.exceptions import DataError
 
-WITH_PATHS = ("onnx:", "hf:")
+WITH_PATHS = ("onnx:", "hf:", "timm:local-dir:", "open_clip:local-dir:")
 """Backbones whose names may be paths."""
 
 
@@ -70,7 +70,7 @@ class Roots:
         for kind in WITH_PATHS:
             if text and text.startswith(kind):
                 place = text[len(kind) :]
-                if kind == "onnx:" or place.startswith(("/", ".", "~")) or Path(place).exists():
+                if kind != "hf:" or place.startswith(("/", ".", "~")) or Path(place).exists():
                     self.path(place)
         return text or ""
 

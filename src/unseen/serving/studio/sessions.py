@@ -6,19 +6,23 @@ Every change is on the disk before the page shows it, so that neither a reload n
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from unseen.exceptions import DataError
-from unseen.files import atomic_file, reading
+from unseen.files import atomic_file, check_size, reading
 
 FORMAT = 1
 EXAMPLE, PHOTOGRAPHS, TEXTS = "example", "photographs", "texts"
 KINDS = (EXAMPLE, PHOTOGRAPHS, TEXTS)
+MOST_BYTES = 256 * 2**20
+"""Of a session: labels of a million items and the steps to take them back."""
 IDENTITY = re.compile(r"[0-9a-f]{16}")
 
 
@@ -123,10 +127,14 @@ class SessionStore:
     def load(self, identity: str) -> Session:
         """Read a session."""
         path = self.place(identity) / "session.json"
-        if not path.is_file():
+        if not path.is_file() or not _is_own(path.parent):
             raise DataError("There is no such session.")
         with reading(path):
-            return _session(json.loads(path.read_text(encoding="utf-8")))
+            check_size(path, "the session", path.stat().st_size, MOST_BYTES)
+            session = _session(path.read_text(encoding="utf-8"))
+            if session.identity != identity:
+                raise DataError(f"{path}: is the session of another folder.")
+            return session
 
     def recent(self) -> list[Session]:
         """Return all sessions that can be read, the last changed first."""
@@ -145,14 +153,23 @@ class SessionStore:
         place.rename(place.with_name(f"removed-{session.identity}"))
 
 
-def _session(content: Mapping[str, object]) -> Session:
-    if content.get("format") != FORMAT:
-        raise DataError(f"The session is of format {content.get('format')!r}, and {FORMAT} is read.")
-    values = {key: value for key, value in content.items() if key not in ("format", "source")}
-    source = content["source"]
-    assert isinstance(source, dict)
-    session = Session(source=Source(**source), **values)  # type: ignore[arg-type]
-    texts = [session.identity, session.name, *session.methods, *session.labels.values()]
-    if not all(isinstance(text, str) for text in texts) or session.source.kind not in KINDS:
+def _session(text: str) -> Session:
+    version = json.loads(text).get("format")
+    if version != FORMAT:
+        raise DataError(f"The session is of format {version!r}, and {FORMAT} is read.")
+    session = TypeAdapter(Session).validate_json(text, strict=True)
+    if session.source.kind not in KINDS or not all(_is_step(step) for step in session.undo):
         raise DataError("The session cannot be understood.")
     return session
+
+
+def _is_step(step: list[str | None]) -> bool:
+    """Tell whether a step that can be taken back is an item and the label that it had."""
+    return len(step) == 2 and step[0] is not None
+
+
+def _is_own(place: Path) -> bool:
+    """Tell whether a folder is this user's: others may be able to put theirs beside it."""
+    if hasattr(os, "getuid"):
+        return place.stat().st_uid == os.getuid()
+    return True  # Windows, whose folders of users are closed to others
