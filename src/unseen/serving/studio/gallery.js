@@ -56,7 +56,7 @@ const tileOf = (gallery, place) => {
   if (gallery.classList.contains('captioned')) {
     const caption = document.createElement('span');
     caption.className = 'caption';
-    caption.textContent = answer.replace(/ sure$/, '');
+    caption.textContent = answer.replace(/ sure$|, your label$/, '');
     tile.append(caption);
   }
   return tile;
