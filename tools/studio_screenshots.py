@@ -58,7 +58,7 @@ def fill_session(page: Any) -> str:
     page.get_by_role("button", name="Review them one by one").click()
     page.get_by_role("heading", name="Which class is it?").wait_for()
     for number in range(LABELS_GIVEN):
-        page.get_by_text(re.compile(f"{number + 1:,} of")).first.wait_for()
+        page.get_by_role("dialog").get_by_text(f" · {number + 1} of").wait_for()
         page.keyboard.press("1")
     page.keyboard.press("Escape")
     page.get_by_role("group", name="Your labels").wait_for()

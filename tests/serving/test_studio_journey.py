@@ -114,7 +114,7 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
         page.get_by_role("button", name="Review them one by one").click()
         page.get_by_role("heading", name="Which class is it?").wait_for()
         for number in range(1, 11):
-            page.get_by_text(f"{number:,} of 18").wait_for()
+            page.get_by_role("dialog").get_by_text(f" · {number} of 18").wait_for()
             page.keyboard.press("0" if number == 4 else "1")
         page.keyboard.press("Escape")
         page.get_by_text("10 labels of yours, 10 new").wait_for()
@@ -191,7 +191,7 @@ def test_texts_from_an_empty_page_to_labels_of_the_command_line(browser, tmp_pat
         page.locator(".words").first.wait_for()
         page.get_by_role("button", name="Review them one by one").click()
         for number in range(1, 4):
-            page.get_by_text(f"{number} of 24").wait_for()
+            page.get_by_role("dialog").get_by_text(f" · {number} of 24").wait_for()
             page.keyboard.press("2")
         page.keyboard.press("Escape")
         page.get_by_text("3 labels of yours, 3 new").wait_for()

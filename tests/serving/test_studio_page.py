@@ -27,12 +27,12 @@ GATED = """
 import pathlib, time
 from unseen.serving.studio import live_session
 
-def gated(data, name, corrections, on_round):
+def gated(data, name, corrections, on_round, strangers):
     def wait(snapshot):
         on_round(snapshot)
         while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
             time.sleep(0.02)
-    return learn(data, name, corrections, wait)
+    return learn(data, name, corrections, wait, strangers)
 
 learn, live_session.learn = live_session.learn, gated
 """
@@ -287,7 +287,8 @@ def test_what_is_wrong_is_told_on_the_page(page, studio):
     page.get_by_role("alert").wait_for()
     assert "Name the folder" in page.get_by_role("alert").inner_text()
     page.get_by_label("Labelled photographs").first.fill(f"{studio.root}/nowhere")
-    page.get_by_label("Or a trial").fill("fox")
+    page.get_by_role("button", name="More options").locator("visible=true").click()
+    page.get_by_label("A trial").fill("fox")
     page.get_by_role("button", name="Learn").click()
     page.get_by_text(f"{studio.root}/nowhere: no such folder or file").wait_for()
 
@@ -298,6 +299,7 @@ def test_nothing_is_said_of_files_outside_the_roots(page, studio, tmp_path):
     secret.write_text("root:$6$never:quoted\n", encoding="utf-8")
     (studio.root / "texts.csv").write_text("text\nnothing\n", encoding="utf-8")
     page.get_by_label("A file of texts").click()
+    page.get_by_role("button", name="More options").locator("visible=true").click()
     for field in ("Texts to label", "Classes: names, descriptions", "Texts with labels"):
         page.get_by_label("Texts to label").first.fill(f"{studio.root}/texts.csv")
         page.get_by_label(field).first.fill(str(secret))

@@ -290,6 +290,19 @@ def test_stopped_it_keeps_the_last_result(live, monkeypatch):
     assert not live.work.going
 
 
+def test_a_fault_is_told_and_keeps_the_last_result(live, monkeypatch):
+    before = live.outcomes
+
+    def faulty(*arguments):
+        raise TypeError("one argument too many")
+
+    monkeypatch.setattr("unseen.serving.studio.live_session.learn", faulty)
+    asyncio.run(live.run())
+    assert live.outcomes is before
+    assert live.problem == "This failed, and should not have: TypeError: one argument too many"
+    assert not live.work.going
+
+
 def test_reading_can_be_stopped(library, tmp_path, monkeypatch):
     opened = library.open(library.sessions.new(source(tmp_path), [DEFAULT]).identity)
     show = opened._show

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,9 @@ class LiveSession:
             self.problem = "Stopped. What was read is kept, and so is the last result if there was one."
         except (ValueError, OSError) as error:  # DataError is a ValueError
             self.problem = str(error)
+        except Exception as error:  # a fault of ours: the page says so, and the session goes on
+            logging.getLogger(__name__).exception("the work of a session failed")
+            self.problem = f"This failed, and should not have: {type(error).__name__}: {error}"
         finally:
             self.work = Work()
             self.version += 1
