@@ -24,7 +24,7 @@ import numpy as np
 from unseen import ASTE, ESZSL, TASTE
 from unseen.datasets import load_xlsa17, simulate
 from unseen.exceptions import AdaptationWarning
-from unseen.solvers import moments
+from unseen.solvers import moments, shared_subspace
 from unseen.transductive import BalancedSelection, _structural_problem
 
 PLAIN_NORM: dict[str, Any] = {"shrinkage": None, "selection": BalancedSelection()}
@@ -36,8 +36,12 @@ NEVER = 10**9
 @contextmanager
 def solved(least: int, rough: float = _structural_problem.ROUGH_ERROR) -> Iterator[None]:
     """Take a subspace from so many columns on, whatever the number of classes."""
-    shape = {"LEAST": least, "FEW_COLUMNS": 1, "MOST": 1}
-    with patch.multiple(moments, **shape), patch.object(_structural_problem, "ROUGH_ERROR", rough):
+    shape = {"LEAST_SUBSPACE_COLUMNS": least, "COLUMNS_PER_RIGHT_SIDE": 1}
+    with (
+        patch.multiple(moments, **shape),
+        patch.object(shared_subspace, "MOST", 1),
+        patch.object(_structural_problem, "ROUGH_ERROR", rough),
+    ):
         yield
 
 

@@ -1,6 +1,6 @@
 """
-Pools that are not as one hopes
-===============================
+Uneven pools, absent classes
+============================
 
 Some candidates may be absent, and sizes may differ widely. ``SelfPacedPrototypes`` estimates from
 rehearsals whether the pool's classes are of similar size, and warns where they are not.

@@ -64,8 +64,8 @@ def test_a_subspace_scores_as_a_factor_does(
     ridges = {"gamma": 2400.0, "lam": 0.14} if make is ESZSL else {"C": 4800.0, "mu": 0.14}
     models = []
     for least in (10**9, 0):
-        monkeypatch.setattr(moments, "LEAST", least)
-        monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+        monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", least)
+        monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
         monkeypatch.setattr(shared_subspace, "MOST", 1)
         models.append(make(cub.semantics, **ridges).fit(cub.X[cub.train], cub.y[cub.train]))
     direct, found = (model.decision_function(cub.X[cub.test_unseen]) for model in models)

@@ -10,7 +10,7 @@ from unseen import ALE, ESZSL, TASTE, SelfPaced, SelfPacedPrototypes, WDVSc, met
 from unseen.base import ZeroShotClassifier
 from unseen.datasets import load_letters_to_digits
 from unseen.rows.labelled import Rows
-from unseen.statistics.held_out import Calibration, mass_above, sorted_masses
+from unseen.statistics.held_out import Calibration, mass_above, plan_rehearsals, sorted_masses
 from unseen.statistics.review_queue import rows_to_review
 
 BUILDERS = [SelfPacedPrototypes, TASTE, WDVSc, ESZSL, ALE, lambda s: SelfPaced(ESZSL(s))]
@@ -86,6 +86,16 @@ def test_rehearsals_are_fits_without_the_held_out_classes(hard: Toy, monkeypatch
         assert not set(rehearsal.candidates) & set(hard.y[hard.unseen].tolist())
 
 
+@pytest.mark.parametrize(("in_directions", "most"), [(True, 200), (False, 60)])
+def test_a_rehearsed_pool_has_as_many_rows_a_class_as_the_pool_within_a_limit(
+    in_directions: bool, most: int
+) -> None:
+    rows = Rows(np.random.default_rng(0).normal(size=(2700, 3)), np.repeat(np.arange(9), 300))
+    for pool_rows, wanted in ((120, 40), (2400, most)):
+        plan = plan_rehearsals(rows, rows.X[:pool_rows], np.eye(9), 3, in_directions)
+        assert {len(rehearsal.judged.X) for rehearsal in plan.rehearsals} == {3 * wanted}
+
+
 def test_few_classes_are_not_rehearsed() -> None:
     toy = make_toy(seen=5)
     model = ESZSL(toy.semantics).fit(toy.X[toy.train], toy.y[toy.train])
@@ -117,10 +127,10 @@ def test_letters() -> None:
 
 def test_review_asks_about_uncertain_rows_of_several_confusions() -> None:
     sure = np.tile([0.98, 0.01, 0.01], (50, 1))
-    first, second = np.tile([0.5, 0.49, 0.01], (20, 1)), np.tile([0.01, 0.49, 0.5], (10, 1))
+    first, second = np.tile([0.5, 0.49, 0.01], (20, 1)), np.tile([0.01, 0.495, 0.495], (10, 1))
     rows = rows_to_review(np.vstack([sure, first, second]), 2)
-    assert 50 <= rows[0] < 70
-    assert rows[1] >= 70
+    assert rows[0] >= 70, "the more uncertain confusion comes first"
+    assert 50 <= rows[1] < 70
     assert len(set(rows_to_review(np.vstack([sure, first]), 12).tolist())) == 12
     assert rows_to_review(np.eye(3), 5).tolist() == [0, 1, 2]
 

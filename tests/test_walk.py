@@ -21,7 +21,7 @@ ROOT = Path(unseen.__file__).parent
 NOT_STEPS = ("<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<lambda>")
 
 LIMITS = {
-    "ASTE": (13, 26, 2),
+    "ASTE": (13, 25, 2),
     "TASTE": (23, 61, 3),
     "SelfPacedPrototypes": (18, 35, 0),
 }

@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[1]
 sys.path.insert(0, str(DOCS.parent / "benchmarks"))
 import docs_numbers  # noqa: E402 - it lies in the folder named above
 
-NUMBER = re.compile(r"^\**[−+±~≤<]?\d")
+NUMBER = re.compile(r"^\**[−+±~≤<]?\.?\d")
 METHOD = re.compile(r"`(\w+)`")
 
 
@@ -151,8 +151,8 @@ def paper_page(stored: dict[str, Any]) -> str:
     parts = [
         "# The paper's tables",
         f"What `{stored['command']}` found, beside what the paper on ASTE prints. A number leads to the"
-        " command that runs its cells again. Cells that were not run are empty, and simulated data are"
-        " called simulated.",
+        " command that runs its cells again; numbers without a link are the paper's own, or differences"
+        " to them. Cells that were not run are empty, and simulated data are called simulated.",
         f"Measured with code {', '.join(f'`{code}`' for code in stored['code'])} on"
         f" {', '.join(stored['datasets'])}; cells: {counts}. `python benchmarks/paper_tables.py"
         " out/bench` takes the tables of another run.",
@@ -176,12 +176,12 @@ def paper_page(stored: dict[str, Any]) -> str:
 def paper_cell(cell: Any, cells: dict[str, list[str]], places: dict[tuple[str, str], str]) -> str:
     """Return a cell of the paper's tables; a number of ours leads to the command of its first cell."""
     if not isinstance(cell, dict):
-        return str(cell).replace("|", "\\|")
+        cell = {"text": str(cell).replace("|", "\\|")}
     text = f"{cell['text']} {cell.get('note', '')}".strip()
     text = f"<strong>{text}</strong>" if cell.get("best") else text
     known = [tuple(cells[key]) for key in cell.get("keys", ()) if key in cells]
     if not known:
-        return text
+        return f'<span class="printed">{text}</span>' if NUMBER.match(text) else text
     place = places.setdefault(known[0], f"cells-{len(places) + 1}")
     return f'<a class="number" href="#{place}">{text}</a>'
 

@@ -1,6 +1,6 @@
 """
-7. Confidence that is true
-==========================
+7. Confidence you can trust
+===========================
 
 An answer with a probability of 0.9 should be right nine times out of ten. Scores after adaptation
 are too sure of themselves, so the probabilities are calibrated on rehearsals: held-out letters that

@@ -1,4 +1,4 @@
-"""The estimator contract: what every zero-shot classifier of this library does alike.
+"""The estimator contract: what all zero-shot classifiers of this library have in common.
 
 A classifier learns from labelled rows of *seen* classes and from ``semantics``, a vector for every
 class. It answers among ``candidates``, by default the classes that ``fit`` never saw. Both
@@ -78,8 +78,8 @@ class ZeroShotClassifier(
     n_features_in_: int
     temperature_: float
     calibration_: str
-    _is_rehearsal: bool = False  # a rehearsal has no rehearsals of its own
-    name_doubt_: float = 0.0  # how often a whole class bears the wrong name, where rehearsals tell
+    _calibrates: bool = True  # not in rehearsals and folds: only the order of scores counts there
+    name_doubt_: float = 0.0  # how often a whole class has the wrong name, by rehearsals
 
     def __init__(self, semantics: object = None, candidates: CandidateClasses = "unseen") -> None:
         self.semantics = semantics
@@ -172,7 +172,7 @@ class ZeroShotClassifier(
         return self.semantics, self.candidates
 
     def _marks_unlabelled(self) -> bool:
-        """Tell whether -1 marks an unlabelled row; to an ordinary linear classifier it is a class."""
+        """Tell whether -1 marks an unlabelled row; for an ordinary linear classifier it is a class."""
         return self.learns_from_pool or self._parameters()[0] is not None
 
     def _table(self) -> ClassTable:
@@ -221,7 +221,8 @@ class ZeroShotClassifier(
     def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
         """Learn from labelled rows of the noted classes, and calibrate."""
         vectors = self._seen_vectors()
-        self._calibrate(rows, vectors, self._fit(rows, vectors, held))
+        temperature = self._fit(rows, vectors, held)
+        self._calibrate(rows, vectors, temperature if self._calibrates else temperature or 1.0)
         return self
 
     def _calibrate(self, rows: Rows, vectors: Array, temperature: float | None = None) -> None:
@@ -239,7 +240,7 @@ class ZeroShotClassifier(
         ``rows`` are the labelled rows, ``pool`` those that the fit learned from without labels.
         """
         self.set_masses_, self.name_doubt_ = None, 0.0
-        if self._is_rehearsal or not self._can_rehearse():
+        if not (self._calibrates and self._can_rehearse()):
             return
         try:
             candidates = self._resolve()[1]
@@ -262,7 +263,7 @@ class ZeroShotClassifier(
         classes, judged = self.seen_classes_, rehearsal.judged
         settings = {"candidates": classes[rehearsal.held].tolist()}
         copy = clone(self).set_params(**settings, **self._settings_to_rehearse(*rehearsal.shares))
-        copy._is_rehearsal = True
+        copy._calibrates = False
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -25,7 +25,7 @@ from unseen.semantics import ClassTable
 from unseen.typing import Array, Classifier, Codes, RowValues
 
 KEPT_STATE = {"_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
-"""Private attributes that scikit-learn makes, not ``fit``."""
+"""Private attributes that scikit-learn sets, not ``fit``."""
 
 RANGE_EXPONENT = 0.375
 """Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums
@@ -70,7 +70,7 @@ def check_label_type(classes: Array, table: ClassTable) -> None:
 
 
 def check_training(rows: Rows, table: ClassTable, seen: Array | None, owner: str) -> None:
-    """Refuse numbers that cannot be computed with.
+    """Refuse numbers whose sums or differences carry no information.
 
     ``seen`` are the vectors of the seen classes, where labelled rows are needed and so must differ.
     """
@@ -91,7 +91,7 @@ def check_differences(X: RowValues, codes: RowValues, vectors: Array, owner: str
 
 
 def _all_alike(values: Array, rows: Codes) -> bool:
-    """Tell whether these rows are the same; of most arrays two rows say no."""
+    """Tell whether these rows are the same; for most arrays, comparing two of them is enough."""
     first, second = values[rows[0]], values[rows[1]]
     return bool((first == second).all() and (values[rows] == first).all())
 
@@ -156,7 +156,7 @@ def is_small(X: object) -> bool:
 class OneThread:
     """The context of work on small matrices: BLAS has one thread, in the whole process.
 
-    Of contexts that overlap, the first sets the limit and restores it, and the others do nothing: if
+    Where contexts overlap, the first sets the limit and restores it, and the others do nothing: if
     each restored what it met, the last of several Python threads could leave a limit behind.
     """
 

@@ -1,7 +1,7 @@
 """What estimators are given: parameters, and rows and labels of any type, read once.
 
 Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
-only the classes are sorted: strings of one width are told apart by a hash of their characters, and
+only the classes are sorted: strings of one width are compared by a hash of their characters, and
 objects by a dictionary.
 """
 
@@ -30,7 +30,7 @@ FLOATS = [np.float64, np.float32]
 
 
 class InputChecks:
-    """How an estimator reads its parameters, and refuses what they must not be."""
+    """How an estimator reads its parameters, and refuses values out of range."""
 
     _whole: ClassVar[tuple[str, ...]] = ()
     """Parameters that are integers >= 0."""
@@ -39,11 +39,11 @@ class InputChecks:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True  # rows are made dense, up to a limit
+        tags.input_tags.sparse = True  # sparse rows are converted to dense ones, up to a limit
         return tags
 
     def _check_parameters(self) -> None:
-        """Refuse parameters of another type or range than the class says."""
+        """Refuse parameters whose type or range is not the one that the class declares."""
         for name in self._whole:
             value = getattr(self, name)
             if type(value) is bool or not isinstance(value, Integral) or int(value) < 0:
@@ -124,7 +124,7 @@ def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
 
 
 def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
-    """Validate the rows that a fitted estimator is asked about; of chunks, as they are read."""
+    """Check the rows that a fitted estimator is asked about; chunks are checked as they are read."""
     chunks = chunked(X)
     if chunks is not None:
         return checked_chunks(chunks, estimator.n_features_in_, type(estimator).__name__)
@@ -257,7 +257,7 @@ def object_codes(labels: Array) -> tuple[Array, Codes]:
 
 
 def is_missing(label: object) -> bool:
-    """Tell whether a label says that there is none."""
+    """Tell whether a label is missing: None, NaN or ``pandas.NA``."""
     missing = label is None or type(label).__name__ in _MISSING_TYPES
     return missing or (isinstance(label, float) and bool(np.isnan(label)))
 

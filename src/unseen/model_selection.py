@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -240,6 +241,8 @@ def _trial(model: Any, X: Any, labels: Array, test: Rows, scoring: object) -> fl
     hidden = labels.astype(object)
     hidden[test] = None
     model = clone(model)
+    if scoring is None:  # the accuracy of answers, which no calibration changes
+        (model[-1] if isinstance(model, Pipeline) else model)._calibrates = False
     model.fit(X, hidden)
     return float(check_scoring(model, scoring)(model, _safe_indexing(X, test), labels[test]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unseen.experiments import Experiment, Specification, Store, make_plan, run
+from unseen.experiments.generalised_settings import GENERALISED
 
 TINY = "simulated-aPY@0.03x32"
 SMALL = "simulated-AwA@0.01x24"
@@ -25,7 +26,7 @@ def specification():
             Experiment("data", (TINY,), ("audit", "A-distance")),
             Experiment("main", (TINY,), METHODS, trials=2),
             Experiment("another", (SMALL,), ("ESZSL", "ASTE", "Fast-ASTE", "TASTE")),
-            Experiment("general", (TINY,), ("ASTE", "TASTE"), settings=("gzsl",)),
+            Experiment("general", (TINY,), ("ASTE", "TASTE"), settings=tuple(GENERALISED)),
             Experiment("priors", (TINY,), ("TASTE", "SelfPacedPrototypes"), priors=PRIORS),
             Experiment("shares", (TINY,), ("ESZSL",), trials=2, shares=(0.0, 0.5, 1.0)),
             Experiment("C", (TINY,), ("ASTE",), C=(0.1, 1.0, 10.0)),

@@ -36,7 +36,7 @@ GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\
         (GOOD + "trials = 0", "'trials' must be an integer >= 1. Got 0"),
         (
             GOOD + 'settings = ["both"]',
-            "'settings' must be among zsl, gzsl, unlabelled, .* by class. Got 'both'",
+            "must be among zsl, gzsl, gzsl known, gzsl offset, unlabelled, .* by class. Got 'both'",
         ),
         (GOOD + "shares = [2]", "'shares' must lie between 0 and 1"),
         (GOOD + "C = [0]", "'C' must be positive"),

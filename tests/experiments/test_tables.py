@@ -70,8 +70,41 @@ def test_all_tables_are_there(results):
         *("table_2", "table_2_forms", "paper_II"),
         *("table_3", "table_3_forms", "table_3_gains", "table_3_paired", "paper_III"),
         *("table_4", "table_4_forms", "paper_IV", "table_5"),
-        *("generalised", "priors", "bound_terms", "domain_terms", "costs"),
+        *("generalised", "answers", "priors", "bound_terms", "domain_terms", "costs"),
     ]
+
+
+def test_both_generalised_protocols_stand_side_by_side(results):
+    table = next(t for t in all_tables(results) if t.name == "generalised")
+    named = {(row[1].text, row[2].text) for row in table.rows}
+    assert named == {
+        ("ASTE", "inductive"),
+        ("ASTE", "inductive, calibrated offset"),
+        ("TASTE", "mixed pool"),
+        ("TASTE", "unseen rows known as such"),
+    }
+    assert table.columns[3:] == ("unseen U", "seen S", "harmonic H", "AUSUC", "ECE")
+    by_protocol = {(row[1].text, row[2].text): row for row in table.rows}
+    plain, offset = (
+        by_protocol["ASTE", kind] for kind in ("inductive", "inductive, calibrated offset")
+    )
+    assert offset[3].number >= plain[3].number  # the offset favours unseen classes
+
+
+def test_answers_have_calibration_and_sets(results):
+    table = next(t for t in all_tables(results) if t.name == "answers")
+    assert {row[1].text for row in table.rows} >= {"ESZSL", "ASTE", "TASTE", "SelfPacedPrototypes"}
+    for row in table.rows:
+        right, said, error, brier, cover, size, count = row[2:]
+        assert 0 <= error.number <= 1
+        assert 0 <= brier.number <= 2
+        assert 0 <= cover.number <= 100
+        assert 1 <= size.number <= int(count.text)
+        assert 0 < said.number <= 100
+        assert 0 <= right.number <= 100
+    diagrams = [f for f in all_figures(results) if f.kind == "reliability"]
+    assert diagrams
+    assert all("ECE" in line.label for figure in diagrams for line in figure.lines)
 
 
 def test_forms_stand_side_by_side(results):

@@ -376,11 +376,10 @@ def test_sse_starts_at_the_city_block_distance(toy: Toy) -> None:
     np.testing.assert_array_equal(model.predict(X), model.classes_[distance.argmin(axis=1)])
 
 
-def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy) -> None:
+def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy, monkeypatch) -> None:
     X, y, codes, vectors = labelled(toy)
-    model = SSE(toy.semantics, random_state=0, steps=5)
-    model._is_rehearsal = True  # without rehearsals of its own, which would replace this temperature
-    model.fit(X, y)
+    monkeypatch.setattr(SSE, "_can_rehearse", lambda _: False)  # rehearsals replace this temperature
+    model = SSE(toy.semantics, random_state=0, steps=5).fit(X, y)
     few = Rows(X, codes).thinned(20)
     assert np.bincount(few.codes).tolist() == [20] * 12
     want = fit_temperature(model._scores(few.X, vectors), few.codes)

@@ -25,9 +25,9 @@ def test_chunks_mark_the_rows_that_memory_marks(few: int, seed: int, share: floa
     values = values.astype(dtype)
     sizes = (n // 3, n - n // 3) if n > 3 else (n,)
     chunks = (LocalChunks.of(v, sizes) for v in (codes, values))
-    before, top_share.FEW = top_share.FEW, few
+    before, top_share.ROWS_TO_GATHER = top_share.ROWS_TO_GATHER, few
     try:
         got = best_of_each_class(*chunks, share).result()
     finally:
-        top_share.FEW = before
+        top_share.ROWS_TO_GATHER = before
     np.testing.assert_array_equal(got, best_of_each_class(codes, values, share))

@@ -9,6 +9,7 @@ import socket
 from contextlib import closing, contextmanager
 
 import pytest
+from bounded_server import serving, until
 from live import PATIENCE
 
 from unseen.serving import accepting, server
@@ -42,12 +43,6 @@ def waiting(count):
 def run(scene):
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(scene)
-
-
-async def _until(check):
-    async with asyncio.timeout(PATIENCE):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 def _free(_):
@@ -92,7 +87,7 @@ def test_what_one_turn_leaves_the_next_takes():
         made = []
         with waiting(7) as (listening, _):
             acceptor = Acceptor(listening, lambda: Noting(made), _free, 3)
-            await _until(lambda: len(made) == 7)
+            await until(lambda: len(made) == 7)
             acceptor.stop()
 
     run(scene())
@@ -107,7 +102,7 @@ def test_whoever_must_wait_is_taken_in_a_later_turn():
                 await asyncio.sleep(0)
             assert made == []
             late[0] = False
-            await _until(lambda: len(made) == 3)
+            await until(lambda: len(made) == 3)
             acceptor.stop()
 
     run(scene())
@@ -134,7 +129,7 @@ def test_without_file_descriptors_it_rests_and_goes_on(monkeypatch, caplog):
         made = []
         with waiting(2) as (listening, _):
             acceptor = Acceptor(Failing(listening), lambda: Noting(made), _free, 10)
-            await _until(lambda: len(made) == 2)
+            await until(lambda: len(made) == 2)
             acceptor.stop()
 
     run(scene())
@@ -196,16 +191,57 @@ def test_what_has_arrived_is_seen_but_not_taken():
         made = []
         with waiting(1) as (listening, (plug,)):
             acceptor = Acceptor(listening, lambda: Noting(made), _free, 10)
-            await _until(lambda: made)
+            await until(lambda: made)
             transport = made[0]
             transport.pause_reading()
             assert not has_arrived(transport)
             plug.sendall(b"GET / HTTP/1.1\r\n")
-            await _until(lambda: has_arrived(transport))
+            await until(lambda: has_arrived(transport))
             assert has_arrived(transport)
             transport.abort()
             assert not has_arrived(transport)
             acceptor.stop()
+
+    run(scene())
+
+
+ASK = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "begun", "then", "unheard"),
+    [
+        (b"", b"", ASK, True),
+        (b"", b"\r\n", b"\r\n", False),
+        (b"", b"POST / HT", b"TP/1.1\r\n", False),
+        (ASK + b"body", b"", ASK, True),
+        (ASK + b"body", b"\r\n", b"\r\n", False),
+        (ASK + b"bo", b"", b"dy", False),
+    ],
+    ids=["request", "empty lines", "headers", "next request", "empty lines after it", "rest of a body"],
+)
+def test_only_the_beginning_of_a_request_keeps_a_place(asked, begun, then, unheard):
+    """Or else whoever sends something now and then would keep all others out."""
+
+    async def scene():
+        limits = ConnectionLimits(seconds=PATIENCE)
+        async with serving(limits, 5) as (port, connections):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            await until(lambda: connections)
+            (held,) = connections
+            if asked:
+                writer.write(asked)
+                await reader.readuntil(b"\r\n\r\n")
+                await until(lambda: held in limits.asking)
+                assert held._header_timer is None
+            if begun:
+                writer.write(begun)
+                await until(lambda: held._heard and held._header_timer is not None)
+            held.transport.pause_reading()
+            writer.write(then)
+            await until(lambda: has_arrived(held.transport))
+            assert held.is_unheard() is unheard
+            writer.close()
 
     run(scene())
 

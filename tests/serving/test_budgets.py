@@ -6,24 +6,24 @@ import asyncio
 import signal
 import socket
 import threading
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import httpx
 import numpy as np
 import pytest
-import uvicorn
+from bounded_server import serving, until
 from live import PATIENCE, eventually, live
 from starlette.testclient import TestClient
 from toy_models import write_model
-from uvicorn.server import ServerState
 
 from toys import make_toy
 from unseen.serving import Limits, Service, connection_limits
 from unseen.serving import service as service_module
-from unseen.serving.connection_limits import ConnectionLimits, bounded_protocol
+from unseen.serving.connection_limits import ConnectionLimits
 from unseen.serving.gate import Gate
 from unseen.serving.memory_budget import MemoryBudget, OverBudget, Share
 from unseen.serving.prometheus import Metrics
+from unseen.serving.side_thread import LARGE_BYTES, SideThread
 
 ROW = make_toy().X[0].tolist()
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n"
@@ -154,36 +154,6 @@ def test_file_descriptors_do_not_run_out(tmp_path):
 # ------------------------------------------------------------------------------ slow readers
 
 
-@asynccontextmanager
-async def serving(limits, size):
-    """Serve answers of some size in this loop; give the port and the connections."""
-
-    async def app(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": bytes(size)})
-
-    config = uvicorn.Config(app, http=bounded_protocol(limits), log_level="critical", lifespan="off")
-    config.load()
-    state = ServerState()
-    server = await asyncio.get_running_loop().create_server(
-        lambda: config.http_protocol_class(config=config, server_state=state, app_state={}),
-        "127.0.0.1",
-        0,
-    )
-    try:
-        yield server.sockets[0].getsockname()[1], state.connections
-    finally:
-        server.close()
-        for connection in list(state.connections):
-            connection.transport.abort()
-
-
-async def _until(check):
-    async with asyncio.timeout(PATIENCE):
-        while not check():
-            await asyncio.sleep(0.01)
-
-
 def test_answers_that_nobody_reads_are_bounded_in_all(monkeypatch):
     """Those that have not read for longest give way; whoever reads has the answer."""
     monkeypatch.setattr(connection_limits, "UNREAD_BYTES", 40 * 2**20)
@@ -198,7 +168,7 @@ def test_answers_that_nobody_reads_are_bounded_in_all(monkeypatch):
                 slow.append((reader, writer))
                 writer.transport.pause_reading()
                 writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-                await _until(lambda number=number: len(limits.unread) >= min(number + 1, 2))
+                await until(lambda number=number: len(limits.unread) >= min(number + 1, 2))
             held = sum(c.transport.get_write_buffer_size() for c in connections)
             assert held <= 40 * 2**20
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -216,8 +186,8 @@ def test_a_client_that_does_not_read_is_cut_off():
             _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
             writer.transport.pause_reading()
             writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-            await _until(lambda: connections)
-            await _until(lambda: not connections)
+            await until(lambda: connections)
+            await until(lambda: not connections)
             writer.transport.abort()
 
     saved, connection_limits.SLOWEST_READER = connection_limits.SLOWEST_READER, 10**12
@@ -344,6 +314,32 @@ from unseen.serving import keeper, server
 keeper.Keeper.add = lambda self, new: threading.Event().wait()
 server.GRACE, server.LAST_SECONDS = 1, 1
 """
+
+
+def test_work_that_nobody_waits_for_any_more_is_not_done():
+    """At the end, bodies that wait to be parsed would keep the process for longer than its grace."""
+    begun, go_on, done = threading.Event(), threading.Event(), []
+
+    def held():
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        done.append("first")
+
+    async def scene():
+        aside = SideThread()
+        jobs = [asyncio.create_task(aside.run(LARGE_BYTES, held))]
+        jobs += [
+            asyncio.create_task(aside.run(LARGE_BYTES, done.append, n)) for n in ("second", "third")
+        ]
+        await until(begun.is_set)
+        jobs[1].cancel()
+        await asyncio.gather(jobs[1], return_exceptions=True)
+        go_on.set()
+        await asyncio.gather(jobs[0], jobs[2])
+        aside.stop()
+
+    asyncio.run(scene())
+    assert done == ["first", "third"]
 
 
 EARLY = """

@@ -13,7 +13,7 @@ def test_large_systems_are_refined_to_double_precision(
     monkeypatch: pytest.MonkeyPatch, condition: float
 ) -> None:
     """The last one is too near to singular for single precision, and is factored in double."""
-    monkeypatch.setattr(positive, "SINGLE", 50)
+    monkeypatch.setattr(positive, "LEAST_SINGLE_COLUMNS", 50)
     rng = np.random.default_rng(0)
     basis, _ = np.linalg.qr(rng.standard_normal((60, 60)))
     G = (basis * np.geomspace(1, condition, 60)) @ basis.T
@@ -34,7 +34,7 @@ def test_a_rough_solver_keeps_the_precision_of_the_right_hand_side() -> None:
 
 def test_single_precision_right_hand_sides_are_refined_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once they never were: every solution then cost a factor in double precision."""
-    monkeypatch.setattr(positive, "SINGLE", 1)
+    monkeypatch.setattr(positive, "LEAST_SINGLE_COLUMNS", 1)
     monkeypatch.setattr(positive, "_double", lambda G: pytest.fail("a second factor"))
     G = np.diag(np.linspace(1, 9, 20)) + 0.1
     R = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
@@ -57,7 +57,7 @@ def test_joint_eigenvectors_make_both_matrices_diagonal() -> None:
 
 @pytest.mark.parametrize("small", [0, 512])
 def test_triangles_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
-    monkeypatch.setattr(positive, "SMALL", small)
+    monkeypatch.setattr(positive, "MOST_NUMPY_COLUMNS", small)
     A, B = some_pair()
     L = positive.lower_factor(B.copy())
     np.testing.assert_allclose(L @ L.T, B)

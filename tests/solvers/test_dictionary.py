@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen.solvers.dictionary import FEW, sparse_codes, tied_dictionary
+from unseen.solvers.dictionary import BLOCK_ROWS_OF_CODES, sparse_codes, tied_dictionary
 
 
 def test_codes_satisfy_the_conditions_of_the_lasso() -> None:
@@ -27,9 +27,9 @@ def test_a_tied_dictionary_is_stationary() -> None:
 
 def test_a_row_is_coded_alike_whatever_its_block() -> None:
     random = np.random.default_rng(2)
-    X, D = random.normal(size=(FEW + 3, 9)), random.normal(size=(4, 9))
+    X, D = random.normal(size=(BLOCK_ROWS_OF_CODES + 3, 9)), random.normal(size=(4, 9))
     prior = random.normal(size=(len(X), 4))
     together = sparse_codes(X, D, 0.5, prior, 2.0)
-    for row in (0, FEW - 1, FEW, FEW + 2):
+    for row in (0, BLOCK_ROWS_OF_CODES - 1, BLOCK_ROWS_OF_CODES, BLOCK_ROWS_OF_CODES + 2):
         alone = sparse_codes(X[[row]], D, 0.5, prior[[row]], 2.0)[0]
         np.testing.assert_allclose(together[row], alone, atol=1e-12)

@@ -55,8 +55,8 @@ def test_a_metric_is_inverted_far_from_the_origin(
     subspace: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Means of a hundred deviations: in single precision, what they leave of XᵀXR must not be lost."""
-    monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
-    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
     monkeypatch.setattr(shared_subspace, "MOST", 1)
     random = np.random.default_rng(0)
     codes = np.arange(900) % 3
@@ -71,8 +71,8 @@ def test_a_metric_is_inverted_far_from_the_origin(
 
 @pytest.mark.parametrize("subspace", [False, True])
 def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moments, "LEAST", 0 if subspace else 10**9)
-    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
     monkeypatch.setattr(shared_subspace, "MOST", 1)
     monkeypatch.setattr(moments.Moments.subspace, "__defaults__", (1e-9,))
     random = np.random.default_rng(0)
@@ -100,10 +100,10 @@ def test_scores_do_not_depend_on_the_way(
     """A basis and a factor give the same scores to 1e-4; the toy has few columns, so it is forced."""
     X, y = data.transductive()
     pool = data.X[data.test_unseen]
-    monkeypatch.setattr(moments, "LEAST", 10**9)
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 10**9)
     direct = make(data.semantics).fit(X, y).decision_function(pool)
-    monkeypatch.setattr(moments, "LEAST", 0)
-    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
     monkeypatch.setattr(shared_subspace, "MOST", 1)
     found = make(data.semantics).fit(X, y).decision_function(pool)
     assert np.abs(found - direct).max() <= 1e-4 * np.abs(direct).max()

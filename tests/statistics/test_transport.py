@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from unseen.statistics.transport import LARGEST, exact_biases
+from unseen.statistics.transport import LARGEST_LOG_FACTOR, exact_biases
 
 
 def scores(spread: float, rows: int = 2000, classes: int = 5) -> Any:
@@ -38,5 +38,5 @@ def test_shares_that_cannot_be_met_are_approached() -> None:
     S[:9, 1] = -np.inf  # nine rows have a known class
     bias = exact_biases(S, np.array([0.5, 0.5]))
     assert np.isfinite(bias).all()
-    assert np.abs(bias).max() <= LARGEST
+    assert np.abs(bias).max() <= LARGEST_LOG_FACTOR
     assert softmax(S + bias, axis=1)[9, 1] > 0.999

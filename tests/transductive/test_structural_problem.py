@@ -60,8 +60,8 @@ def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyP
         Rows(pool, codes, random.uniform(0.5, 1.5, size=120) * (np.arange(120) % each > 0))
         for each in (3, 4, 9)
     ]
-    monkeypatch.setattr(moments, "LEAST", 0)
-    monkeypatch.setattr(moments, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
     monkeypatch.setattr(shared_subspace, "MOST", 1)
 
     def found(rounds: list[Rows]) -> Any:

@@ -19,6 +19,7 @@ from unseen import (
     MaxMarginSSL,
     PrototypeRidge,
     SelfPaced,
+    SelfPacedPrototypes,
 )
 from unseen.rows.labelled import Rows
 from unseen.solvers import structural
@@ -141,6 +142,18 @@ def test_row_order_does_not_matter(toy: Toy) -> None:
     np.testing.assert_array_equal(want, got)
 
 
+@pytest.mark.parametrize("make", [TASTE, SelfPacedPrototypes])
+def test_a_warning_names_the_line_that_called_fit(make: Any) -> None:
+    toy = make_toy(seen=16, unseen=8, rows=40)
+    X, y = toy.transductive()
+    present = np.unique(toy.y[toy.unseen])[:3]
+    rows = np.concatenate([np.ones(len(toy.train), bool), np.isin(toy.y[toy.unseen], present)])
+    with pytest.warns(AdaptationWarning) as raised:
+        make(toy.semantics).fit(X[rows], y[rows])
+    named = {warning.filename for warning in raised if warning.category is AdaptationWarning}
+    assert named == {__file__}
+
+
 @pytest.mark.parametrize("make", [TASTE, SMS, MaxMarginSSL, lambda s: SelfPaced(ASTE(s))])
 def test_an_uneven_pool_raises_a_warning_and_its_shares_are_learned(make: Any) -> None:
     toy = make_toy(seen=16, unseen=8, rows=40)
@@ -247,7 +260,7 @@ def test_a_gap_of_a_sample_is_not_given_as_a_certificate(
     toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The start may be judged by a sample when rounds follow; here none of them learns anything."""
-    monkeypatch.setattr(structural, "FEWEST", 10)
+    monkeypatch.setattr(structural, "FEWEST_SAMPLE_ROWS", 10)
     model = TASTE(toy.semantics, C=1.0, mu=0.1, selection=Nothing(), tol=1.0).fit(*toy.transductive())
     assert [round.selected for round in model.history_][:2] == [0, 0]
     assert np.isnan(model.duality_gap_)

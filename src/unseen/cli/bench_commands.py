@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -209,24 +210,38 @@ class _ProgressBar:
 
 
 def _plain(row: Row) -> JsonObject:
-    names = ("key", "status", "dataset", "method", "trial", "setting", "prior", "share", "C", "seed")
+    names = (
+        "key",
+        "status",
+        "dataset",
+        "method",
+        "trial",
+        "setting",
+        "prior",
+        "share",
+        "C",
+        "preset",
+        "seed",
+    )
     fields = {name: getattr(row, name) for name in names}
     numbers = {"accuracy": row.accuracy, "seconds": row.seconds, "peak_mb": row.peak_mb}
     return fields | {k: None if math.isnan(v) else v for k, v in numbers.items()}
 
 
 def _print(summary: JsonObject, rows: list[Row], written: list[Path]) -> None:
-    from unseen.experiments.results import Results, measured
+    from unseen.experiments.forms import FORM_NAMES
+    from unseen.experiments.results import Results
 
     results = Results(rows)
     table = RichTable(header_style="bold")
     table.add_column("per-class top-1, %", no_wrap=True)
     for dataset in results.datasets:
         table.add_column(dataset, justify="right")
-    for name in results.methods():
-        values = [measured(results.select(d, name)) for d in results.datasets]
-        if any(v.keys for v in values):
-            table.add_row(name, *(v.text for v in values))
+    for name, preset in product(results.methods(), reversed(FORM_NAMES)):
+        values = [results.value(d, name, preset=preset) for d in results.datasets]
+        if any(v.text != "–" for v in values):
+            form = "" if preset == "default" else f", {FORM_NAMES[preset]}"
+            table.add_row(name + form, *(v.text for v in values))
     console = Console()
     if not console.is_terminal:  # a log has no edge at which to break
         console = Console(width=max(80, console.measure(table).maximum))

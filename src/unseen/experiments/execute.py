@@ -18,7 +18,17 @@ from unseen import FastTraining, LinearRegressionZSL, metrics
 from unseen.datasets import ZeroShotDataset, audit
 from unseen.exceptions import DataError
 from unseen.experiments import registry
+from unseen.experiments.answer_quality import answer_quality
 from unseen.experiments.domain_distance import proxy_a_distance
+from unseen.experiments.generalised_settings import (
+    GENERALISED,
+    MIXED,
+    OFFSET,
+    UNSEEN_KNOWN,
+    answering_among,
+    pool_rows,
+    with_offset,
+)
 from unseen.experiments.hardest_rows import hardest_rows
 from unseen.experiments.peak_memory import peak_mb, reset_peak
 from unseen.experiments.plan import Cell
@@ -83,9 +93,7 @@ def training_input(cell: Cell, data: ZeroShotDataset) -> tuple[Any, Array]:
         train = _share(data.y[train], train, cell.share)
     if not registry.method(cell.method).transductive:
         return data.X[train], data.y[train].astype(object)
-    pool = data.test_unseen
-    if cell.setting == "gzsl":
-        pool = np.concatenate([data.test_seen, pool])
+    pool = pool_rows(cell.setting, data)
     labels = np.full(len(train) + len(pool), None, dtype=object)
     labels[: len(train)] = data.y[train]
     return data.X[np.concatenate([train, pool])], labels
@@ -98,16 +106,14 @@ def _share(labels: Array, rows: Array, share: float) -> Array:
 
 
 def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
-    candidates = "all" if cell.setting == "gzsl" else "unseen"
+    candidates = "all" if cell.setting in (MIXED, OFFSET) else "unseen"
     form = cell.preset, cell.parameters
     model = registry.configured(cell.method, data.semantics, cell.seed, cell.C, candidates, form)
     if cell.prior == "default":
-        return model
-    pool = data.test_unseen
+        return with_offset(model, cell.setting)
+    pool = pool_rows(cell.setting, data)
     names = data.semantics.classes
-    if cell.setting == "gzsl":
-        pool = np.concatenate([data.test_seen, pool])
-    else:
+    if cell.setting != MIXED:
         names = names[~np.isin(names, data.seen_classes)]
     shares = {c: max(float((data.y[pool] == c).mean()), 1e-6) for c in names.tolist()}
     total = sum(shares.values())
@@ -118,7 +124,7 @@ def _configured(cell: Cell, data: ZeroShotDataset) -> Any:
 
 
 def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
-    if cell.setting == "gzsl" and not len(data.test_seen):
+    if cell.setting in GENERALISED and not len(data.test_seen):
         raise NotApplicable(f"{cell.dataset} holds out no rows of seen classes, so GZSL has no test.")
     _refuse_other_spaces(cell, data)
     model = _configured(cell, data)
@@ -131,8 +137,10 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
         seconds = time.perf_counter() - start
     peak = peak_mb()
     rows = data.test_unseen
-    if cell.setting == "gzsl":
+    if cell.setting in GENERALISED:
         rows = np.concatenate([data.test_seen, rows])
+    history = [] if cell.setting == UNSEEN_KNOWN else _history(data, model, y, rows)
+    model = answering_among(model, cell.setting)
     start = time.perf_counter()
     scores = model.predict_proba(data.X[rows])
     predict_seconds = (time.perf_counter() - start) / len(rows)
@@ -145,7 +153,6 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
         measured |= _seen_error(cell, data, model)
     if cell.trial == 0 and cell.share == 1 and cell.C is None and cell.setting == "zsl":
         measured["hardest"] = hardest_rows(cell.dataset, data, rows, scores, model.classes_)
-    history = _history(data, model, y, rows)
     return Outcome("done", data.features, seconds, predict_seconds, peak, measured, history)
 
 
@@ -193,8 +200,9 @@ def _metrics(
     measured: JsonObject = {
         "per_image": metrics.per_image_accuracy(true, predicted),
         "by_class": {str(c): v for c, v in by_class.items()},
+        **answer_quality(model, true, scores),
     }
-    if cell.setting == "gzsl":
+    if cell.setting in GENERALISED:
         parts = metrics.seen_unseen_harmonic(true, predicted, data.seen_classes)
         measured |= {"seen": parts.seen, "unseen": parts.unseen, "accuracy": parts.harmonic}
         measured["ausuc"] = metrics.ausuc(true, scores, classes, data.seen_classes)

@@ -13,6 +13,7 @@ from pathlib import Path
 import unseen
 from unseen.experiments import registry
 from unseen.experiments.code_digest import code_digest
+from unseen.experiments.generalised_settings import applies
 from unseen.experiments.specification import (
     LABELLED_SETTINGS,
     Experiment,
@@ -150,7 +151,7 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
         form: JsonObject = {"preset": experiment.preset, "parameters": experiment.parameters}
         for trial in range(experiment.trials):
             cells += [Cell(dataset, name, trial, p, data_hash=data_hash, **form) for p in pools]
-            for setting in settings:
+            for setting in (s for s in settings if applies(s, transductive)):
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
                         for C in experiment.C or (None,):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.experiments import paper
+from unseen.experiments.answer_tables import reliability_figures
 from unseen.experiments.result_store import Row
 from unseen.experiments.results import Results
 from unseen.methods import find
@@ -25,7 +26,7 @@ def all_figures(results: Results) -> list[Figure]:
         rounds,
         classes,
     )
-    for make in (*makers, confusions):
+    for make in (*makers, reliability_figures, confusions):
         made += make(results)
     return [figure for figure in made if figure.lines]
 

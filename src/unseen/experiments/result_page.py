@@ -182,11 +182,11 @@ def _reproduce(results: Results, rerun_command: str) -> str:
         "Data",
         "Method",
         "Protocol",
-        "Seed",
-        "Data hash",
-        "Status",
         "Accuracy, %",
         "Fit, s",
+        "Status",
+        "Seed",
+        "Data hash",
     )
     rows = []
     for row in results.all:
@@ -203,10 +203,11 @@ def _reproduce(results: Results, rerun_command: str) -> str:
         seconds = Value("–")
         if row.seconds == row.seconds:
             seconds = Value(f"{row.seconds:.2f}", row.seconds, key, "mean seconds")
-        texts = (row.key, row.dataset, row.method, ", ".join(extras), str(row.seed), row.data_hash)
+        names = (row.key, row.dataset, row.method, ", ".join(extras))
         told = row.status in ("skipped", "diverged")
         status = f"{row.status}: {row.error}" if told else row.status
-        rows.append([*(Value(t) for t in texts), Value(status), accuracy, seconds])
+        ends = (status, str(row.seed), row.data_hash)
+        rows.append([*(Value(t) for t in names), accuracy, seconds, *(Value(t) for t in ends)])
     versions = "; ".join(
         sorted({", ".join(f"{k} {v}" for k, v in r.versions.items()) for r in results.all})
     )

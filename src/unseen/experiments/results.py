@@ -28,6 +28,11 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "start": lambda r: 100 * r.metrics["start"],
     "gain": lambda r: 100 * (r.accuracy - r.metrics["start"]),
     "calibration_error": lambda r: r.metrics["calibration_error"],
+    "brier": lambda r: r.metrics["brier"],
+    "per_image": lambda r: 100 * r.metrics["per_image"],
+    "confidence": lambda r: 100 * r.metrics["confidence"],
+    "set_coverage": lambda r: 100 * r.metrics["set_coverage"],
+    "set_size": lambda r: r.metrics["set_size"],
 }
 """Numbers of a row that a report can show, each as a mean over rows."""
 
@@ -118,9 +123,9 @@ class Results:
         ]
 
     def fitted_forms(self) -> list[tuple[str, str, str]]:
-        """Return data set, method and preset of all finished fits of plain methods."""
+        """Return data set, method and preset of all fits of plain methods, whatever became of them."""
         plain = {m.name: i for i, m in enumerate(catalogue().values()) if not m.fast}
-        made = {(r.dataset, r.method, r.preset) for r in self.fits if r.method in plain}
+        made = {(r.dataset, r.method, r.preset) for r in self.all if r.method in plain}
         order = {name: i for i, name in enumerate(self.datasets)}
         return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
 

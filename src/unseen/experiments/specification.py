@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from unseen.exceptions import DataError
+from unseen.experiments.generalised_settings import GENERALISED
 from unseen.experiments.unlabelled_pools import POOL_SETTINGS, UNLABELLED
 from unseen.files import check_regular
 from unseen.typing import JsonObject
 
-LABELLED_SETTINGS = ("zsl", "gzsl")
+LABELLED_SETTINGS = ("zsl", *GENERALISED)
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
 BUDGETS = ("quick", "full")
@@ -46,7 +47,9 @@ class Experiment:
     trials : int
         Each shuffles the training rows and seeds the method.
     settings : tuple of str
-        "zsl" answers among the unseen classes, "gzsl" among all. "unlabelled full", "unlabelled 5/64"
+        "zsl" answers among the unseen classes, "gzsl" among all, with a mixed pool; "gzsl known" too,
+        but the unlabelled rows are known to be of unseen classes; "gzsl offset" is an inductive method
+        with a calibrated offset. "unlabelled full", "unlabelled 5/64"
         and the others of :mod:`unseen.experiments.unlabelled_pools` give a method that needs no
         labelled row a pool without labels; "unlabelled" is all of them.
     priors : tuple of {"default", "uniform", "estimated", "known"}

@@ -30,7 +30,7 @@ MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 FOLD_ERROR = 1e-2
 """Bound on the relative error of solutions in folds, which only rank values; scores have a tenth."""
 
-TEMPERED = 2000
+TEMPERATURE_ROWS = 2000
 """Rows a held-out class on which a temperature is fitted, at most."""
 
 ONE_HOT_C = 1e-3
@@ -282,7 +282,7 @@ def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) 
 
 def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
     """Return the temperature of the scores X·left·right of the rows of each fold."""
-    parts = rows.thinned(TEMPERED, labelled.fold_scores, (table, left, right))
+    parts = rows.thinned(TEMPERATURE_ROWS, labelled.fold_scores, (table, left, right))
     temperatures = []
     for own in zip(*parts, strict=True):
         scores, codes, weights = zip(*own, strict=True)

@@ -27,7 +27,7 @@ from unseen.typing import Array, CandidateClasses
 Prepared: TypeAlias = tuple[Sums, Array | None, npt.DTypeLike]
 """What all settings share."""
 
-LEAST = 0.01
+LEAST_PROBABILITY = 0.01
 """No attribute is surer than this: a seen class is not the whole truth about an unseen one."""
 
 
@@ -140,7 +140,7 @@ class IAP(TunedClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         P = softmax(Bank(self.coef_, self.intercept_)(X), axis=1)
         attribute = P @ (self.seen_signs_ > 0).astype(X.dtype)
-        attribute = np.clip(attribute, LEAST, 1 - LEAST)
+        attribute = np.clip(attribute, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         present = signs(vectors, self.threshold_)
         likelihood = attribute_log_likelihood(np.log(attribute) - np.log1p(-attribute), present)
         return np.asarray(likelihood - log_prior(self.seen_signs_, present).astype(X.dtype))

@@ -20,7 +20,7 @@ from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import Bank, ridge_bank
 from unseen.typing import Array, CandidateClasses
 
-LEAST = 1e-6
+LEAST_PROBABILITY = 1e-6
 """Added to an absorption probability before its logarithm."""
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
@@ -130,7 +130,7 @@ class SemanticManifold(TunedClassifier):
     def _scores(self, X: Array, vectors: Array) -> Array:
         P = softmax(Bank(self.coef_, self.intercept_)(X), axis=1)
         B = absorption(self.seen_vectors_, vectors, int(self.neighbours), self.width_)
-        return np.asarray(np.log(P @ B.astype(X.dtype) + X.dtype.type(LEAST)))
+        return np.asarray(np.log(P @ B.astype(X.dtype) + X.dtype.type(LEAST_PROBABILITY)))
 
     def _semantic_width(self) -> int:
         return int(self.seen_vectors_.shape[1])
@@ -154,6 +154,6 @@ def absorption(seen: Array, candidates: Array, neighbours: int, width: float) ->
         among[among > furthest] = np.inf
     # Of each row the nearest node has weight 1, so that no row of weights underflows.
     nearest = np.minimum(among.min(axis=1), out.min(axis=1))[:, None]
-    Q, R = np.exp(-(among - nearest) / unit), np.exp(-(out - nearest) / unit) + LEAST
+    Q, R = np.exp(-(among - nearest) / unit), np.exp(-(out - nearest) / unit) + LEAST_PROBABILITY
     total = Q.sum(axis=1, keepdims=True) + R.sum(axis=1, keepdims=True)
     return np.asarray(linalg.solve(np.eye(len(seen)) - Q / total, R / total))

@@ -73,6 +73,8 @@ def _is_numeric(column: list[Value]) -> bool:
 
     A word that stands for a missing number ("diverged") does not count, unless nothing else is there.
     """
+    if column and all(value.text == "–" for value in column):
+        return True
     texts = [value.text for value in column if value.text not in ("", "–")]
     numbers = [text for text in texts if re.match(r"(< |[+−])?\d+(\.\d+)?( |$)", text)]
     return bool(texts) and all(text in numbers or text in NO_NUMBER for text in texts)

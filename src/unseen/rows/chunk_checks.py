@@ -39,7 +39,7 @@ def _finite(X: Array, dtype: npt.DTypeLike, chunk: tuple[int, int]) -> Array:
     """Return a chunk of features, or say where it is not finite."""
     X = X.astype(dtype, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):  # one pass; an overflow is looked at below
+        if np.isfinite(X.sum()):  # one pass; a sum that overflows is examined below
             return X
     rows, columns = np.nonzero(~np.isfinite(X))
     if not len(rows):
@@ -82,7 +82,7 @@ def _codes_of(
 
 
 def checked_weights(weights: Array, dtype: npt.DTypeLike) -> Array:
-    """Return the weights of a chunk in a type, or say that they are none."""
+    """Return the weights of a chunk in the type of X; refuse what cannot be a weight."""
     if weights.dtype.kind not in "fiub" or not (weights >= 0).all() or not np.isfinite(weights).all():
         raise ValueError("sample_weight must hold numbers >= 0, all finite.")
     return weights.astype(dtype)

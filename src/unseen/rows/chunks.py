@@ -18,7 +18,7 @@ BLOCK_ROWS = 4096
 
 
 class Chunks(ABC):
-    """Rows that are read, or computed, one chunk at a time: an array of N × p, or N of anything.
+    """Rows that are read, or computed, one chunk at a time: an array of shape (N, p), or N values.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Chunks(ABC):
         given: tuple[object, ...] = (),
         each: Sequence[object] = (),
     ) -> list[Any]:
-        """Return what a function makes of each chunk; keep that small, it comes to the caller.
+        """Apply a function to each chunk; the results travel to the caller, so they should be small.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Chunks(ABC):
         each: Sequence[object] = (),
         out: Array | None = None,
     ) -> Self:
-        """Return the rows that a function makes of each chunk, computed when they are needed.
+        """Return the rows that a function computes from each chunk, when they are needed.
 
         ``out`` is an example of one row of them; without it the function is tried on a row of zeros.
         """
@@ -96,7 +96,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def joined(self, other: Self) -> Self:
-        """Return these rows and then those."""
+        """Return the rows of both, one after the other."""
 
     @abstractmethod
     def constant(self, value: Any) -> Self:
@@ -117,6 +117,6 @@ class Chunks(ABC):
     def example_of(
         self, function: Pass, others: Sequence[Any], given: tuple[object, ...], each: Sequence[object]
     ) -> Array:
-        """Return what a function makes of one row of zeros."""
+        """Return the result of a function for one row of zeros."""
         rows = [None if array is None else array.example() for array in (self, *others)]
         return np.asarray(function(*rows, *given, *each[:1]))

@@ -2,7 +2,7 @@
 
 A kernel takes aligned blocks (None where an array was None) and then what is the same for all blocks. A
 kernel of :func:`~unseen.rows.passes.summed` returns a tuple of sums, one of
-:func:`~unseen.rows.passes.mapped` one value a row. All of them can be sent to a worker.
+:func:`~unseen.rows.passes.mapped` one value for each row. All of them can be sent to a worker.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scipy.special import softmax as scipy_softmax
 from unseen.typing import Array, Codes, Mask
 
 WIDEST_IN_DOUBLE = 512
-"""Columns up to which class sums are added in double: of single numbers they are then exact, and class
-means the same however the rows are cut. Of wide rows, a copy in double would cost more than all else
-that fast training does."""
+"""Columns up to which class sums are added in double precision. Sums of numbers in single precision are
+then exact, and class means do not depend on how rows are divided into blocks. For wider rows, a copy in
+double would cost more than the rest of fast training."""
 
 Scaling = Literal["none", "unit", "root"]
-"""What becomes of rows first: nothing, unit length, or signed square roots at unit length."""
+"""How rows are scaled: not at all, to unit length, or to signed square roots of unit length."""
 
 
 def scaled(X: Array, scaling: Scaling) -> Array:
@@ -83,7 +83,7 @@ def scaled_sums(
 
 
 def error_sums(X: Array, codes: Codes, weights: Array | None, W: Array) -> tuple[Array]:
-    """Return the sum of the rows that XW gets wrong: by where they went less where they belong."""
+    """Sum the rows that XW gets wrong: added to the predicted class, taken from the true one."""
     scores = X @ W
     wrong = np.flatnonzero(scores[np.arange(len(X)), codes] < scores.max(axis=1))
     if not len(wrong):
@@ -254,7 +254,7 @@ def relative_probabilities(scores: Array) -> Array:
 
 
 def drawn_mass(P: Array, factors: Array) -> tuple[Array]:
-    """Return what each class would draw with factor one, the others having theirs."""
+    """Return the mass that each class would get with factor one, given the factors of the others."""
     return ((1.0 / (P @ factors)) @ P,)
 
 

@@ -93,14 +93,14 @@ class Rows(NamedTuple):
 
 
 def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
-    """Mark the ``share`` of the rows of each class with the highest confidence; of equals the first."""
+    """Mark the most confident ``share`` of the rows of each class; ties go to the first."""
     if isinstance(codes, Chunks):
         return best_in_chunks(codes, confidence, share)
     return _ranks_in_class(codes, -confidence) < np.ceil(share * np.bincount(codes))[codes]
 
 
 def places_in_class(X: Array, codes: Codes) -> Codes:
-    """Return the place of each row among those of its class, in an order that their content decides."""
+    """Return the place of each row within its class, in an order that content decides."""
     return _ranks_in_class(codes, content_keys(X))
 
 
@@ -114,7 +114,7 @@ def _ranks_in_class(codes: Codes, keys: Array) -> Codes:
 
 
 def sampled(X: RowValues, most: int) -> Array:
-    """Return at most so many rows of X, drawn by content, in memory."""
+    """Return at most ``most`` rows of X, drawn by content, in memory."""
     return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
 
 
@@ -134,7 +134,7 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     """Return a number for each row that depends on its values and on the seed alone.
 
     Rows in the order of these numbers are in random order, and the order in which they came does not
-    matter. Of wide rows, ``KEY_COLUMNS`` columns are read.
+    matter. Only ``KEY_COLUMNS`` columns of a wide row are read.
     """
     rows, columns = X.shape
     read = np.unique(np.linspace(0, columns - 1, min(columns, KEY_COLUMNS)).astype(np.intp))
@@ -145,7 +145,7 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     for part in blocks(rows, KEY_ROWS):
         block = X[part] if len(read) == columns else X[part][:, read]
         own = values[: len(block)]
-        np.add(block, 0.0, out=own)  # one zero, not two
+        np.add(block, 0.0, out=own)  # -0.0 becomes 0.0: both are one number
         mixed = own.view(np.uint64)
         mixed *= factors
         keys[part] = _scramble(mixed, spare[: len(block)]).sum(axis=1, dtype=np.uint64)
@@ -166,8 +166,8 @@ def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> 
 def _gathered_keys(keys: Chunks, codes: Chunks, most: int) -> list[list[npt.NDArray[np.uint64]]]:
     """Return, for each chunk and class, keys among which are the ``most`` smallest of the class.
 
-    Keys are spread evenly, so that those below a limit that the size of a class gives suffice. Where
-    they do not, as where rows are repeated, each chunk gives as many as may be needed.
+    Keys are uniformly distributed, so those below a limit that depends on the size of the class are
+    enough. Where they are not, because rows repeat, each chunk returns as many as may be needed.
     """
     counts = counts_by_chunk(codes).sum(axis=0)
     enough = (most + 6 * np.sqrt(most) + 20) / np.maximum(counts, 1)

@@ -87,7 +87,7 @@ def add(total: Sequence[Array], parts: Sequence[object]) -> None:
 def mapped(
     kernel: Pass, *arrays: object, given: tuple[object, ...] = (), out: Array | None = None
 ) -> Any:
-    """Return the rows that a kernel makes of aligned rows: of the same kind as the arrays.
+    """Return the rows that a kernel computes from aligned rows, in memory or in chunks as these are.
 
     Of chunks, ``out`` is an example of one of these rows; without it, the kernel is tried.
     """
@@ -98,7 +98,7 @@ def mapped(
 
 
 def gathered(kernel: Pass, *arrays: object, given: tuple[object, ...] = ()) -> list[Any]:
-    """Return what a kernel makes of each chunk; rows in memory are one chunk."""
+    """Return the results of a kernel, one for each chunk; rows in memory are one chunk."""
     first, *others = arrays
     if isinstance(first, Chunks):
         return first.gathered(kernel, *others, given=given)
@@ -128,7 +128,7 @@ def largest(values: RowValues) -> float:
 
 
 def joined(values: Any, more: Any) -> Any:
-    """Return these rows and then those."""
+    """Return the rows of both, one after the other."""
     return values.joined(more) if isinstance(values, Chunks) else np.concatenate([values, more])
 
 
@@ -238,7 +238,7 @@ def labelled_sums(
 
 
 def error_sums(X: Any, codes: Any, W: Array, weights: Any = None) -> Array:
-    """Score every row, and sum the rows that are wrong by where they went and where they belong.
+    """Sum the rows that are classified wrongly: added to the predicted class, taken from the true one.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def class_patterns(sums: Array, counts: Array, dtype: npt.DTypeLike) -> tuple[Ar
 
 
 def between_factor(sums: Array, counts: Array) -> Array:
-    """Return F with FFᵀ = Σₖ nₖ mₖmₖᵀ, what class means give to XᵀX: (p, K), classes with rows only."""
+    """Return F with FFᵀ = Σₖ nₖ mₖmₖᵀ, the part between class means: (p, K), classes with rows only."""
     present = counts > 0
     factor: Array = sums[:, present] / np.sqrt(counts[present])
     return factor

@@ -8,11 +8,11 @@ from unseen.rows.chunks import Chunks
 from unseen.rows.passes import counts_by_chunk, summed
 from unseen.typing import Array, Codes
 
-DIGIT = 11
-"""Bits of a confidence that one pass settles."""
+DIGIT_BITS = 11
+"""Bits of a confidence that one pass decides."""
 
-FEW = 10_000
-"""Rows that may come to the caller instead of a further pass."""
+ROWS_TO_GATHER = 10_000
+"""Rows that are gathered rather than read in a further pass."""
 
 
 def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
@@ -27,7 +27,7 @@ def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
     least = np.zeros(classes, dtype=keys.dtype)
     shift = 8 * keys.dtype.itemsize
     while shift:
-        width = min(DIGIT, shift)
+        width = min(DIGIT_BITS, shift)
         shift -= width
         (found,) = summed(_digits, codes, keys, given=(least, shift, width))
         # From the largest digit down, the one at which the rows that are still wanted run out.
@@ -36,9 +36,9 @@ def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
         own = np.arange(classes), digit
         left -= (above - found)[own].astype(np.int64)
         least |= digit.astype(keys.dtype) << np.asarray(shift, dtype=keys.dtype)
-        if found[own].sum() <= FEW:
+        if found[own].sum() <= ROWS_TO_GATHER:
             break
-    if shift:  # few rows share the digits so far: they come here, and tell the others
+    if shift:  # few rows share the digits so far: they are gathered and sorted here
         rest = codes.gathered(_rest, keys, given=(least, shift))
         least, left = _settled(np.concatenate(rest, axis=1), least, left)
         equal = np.stack([_equal(part[0].astype(np.intp), part[1], least) for part in rest])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,15 @@ class Answered:
 
     probabilities: Array
     classes: list[Label]
+    model: Any = None
+    """That which answered."""
+    strangers: Array | None = None
+    """(n, 2) of a model that looks for strangers: the probability of being one, and 1 if it says so."""
+
+    def part(self, first: int, last: int) -> Answered:
+        """Return the answers for some of the rows."""
+        strangers = None if self.strangers is None else self.strangers[first:last]
+        return replace(self, probabilities=self.probabilities[first:last], strangers=strangers)
 
 
 Score = Callable[[Array], Answered]
@@ -108,8 +118,8 @@ class Batcher:
             return
         first = 0
         for X_part, future in batch:
-            part = answered.probabilities[first : first + len(X_part)]
+            part = answered.part(first, first + len(X_part))
             first += len(X_part)
             if not future.done():
-                future.set_result(Answered(part, answered.classes))
+                future.set_result(part)
         self._metrics.rows.add(len(X))

@@ -138,6 +138,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
         _ended = False  # whether a message ended among them
         _complete = True  # whether the message that began last is there
         _in_headers = False  # whether its headers are not
+        _heard = False  # whether anything was read since we await a request
 
         def connection_made(self, transport: Any) -> None:
             if len(self.connections) >= limits.connections and not limits.make_room():
@@ -158,16 +159,20 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
         def data_received(self, data: bytes) -> None:
             if self.transport.is_closing():
                 return
-            self._fed, self._ended = len(data), False
+            self._fed, self._ended, self._heard = len(data), False, True
             super().data_received(data)
             self._overhead += len(data)
             if not self._complete and self._overhead > HEADER_BYTES:
                 self._refuse(431)
-            elif self._in_headers and self._header_timer is None:
+            elif self._header_timer is None and (self._in_headers or self._is_idle()):
                 self._await_request()
 
         def is_unheard(self) -> bool:
-            return not self._in_headers and has_arrived(self.transport)
+            return not self._heard and has_arrived(self.transport)
+
+        def _is_idle(self) -> bool:
+            """Tell whether no request has begun: empty lines before it are skipped, without end."""
+            return self._complete and (self.cycle is None or self.cycle.response_complete)
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
@@ -194,8 +199,10 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
             super().on_message_complete()
 
         def on_response_complete(self) -> None:
+            more = bool(self.pipeline)
             super().on_response_complete()
-            if not self.transport.is_closing():
+            if not more and not self.transport.is_closing():
+                self._heard = not self._complete  # the rest of a body may still come
                 limits.asking[self] = None
 
         def send_400_response(self, msg: str) -> None:

@@ -95,17 +95,21 @@ class Keeper:
         return int(self.model.n_features_in_)
 
     def score(self, X: Array) -> Answered:
-        """Return the probabilities of all candidates for the rows of X."""
+        """Return the probabilities of all candidates for the rows of X; and strangers, if it looks."""
         model, classes = self._now
         with np.errstate(all="ignore"):  # what overflows is NaN here, and the caller is told
             try:
-                return Answered(np.asarray(model.predict_proba(X)), classes)
+                fine, probabilities = np.arange(len(X)), np.asarray(model.predict_proba(X))
             except NonFiniteScores as error:  # rows of other requests in the batch are answered
                 fine = np.setdiff1d(np.arange(len(X)), error.rows)
                 probabilities = np.full((len(X), len(classes)), np.nan)
                 if len(fine):
                     probabilities[fine] = model.predict_proba(X[fine])
-                return Answered(probabilities, classes)
+            strangers = None
+            if getattr(model, "strangers_", None) is not None:
+                strangers = np.zeros((len(X), 2))
+                strangers[fine] = _strangers(model, X[fine])
+        return Answered(probabilities, classes, model, strangers)
 
     def table(self) -> ClassTable | None:
         """Return the class vectors, or None if the model has none (one-hot, or a pipeline)."""
@@ -170,6 +174,14 @@ class Keeper:
         before = _table(model).vectors
         add_classes(model, recipe, given, shown)
         _check_length(_table(model).vectors[-1], before)
+
+
+def _strangers(model: Any, X: Array) -> Array:
+    """Return the probability of being a stranger, and whether the model says so."""
+    if not len(X):
+        return np.zeros((0, 2))
+    called = ~np.isin(model.predict(X), model.classes_)
+    return np.column_stack([model.stranger_proba(X), called])
 
 
 @contextmanager

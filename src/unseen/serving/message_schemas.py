@@ -35,6 +35,17 @@ class Prediction(Shape):
     labels: list[Name]
     probabilities: Annotated[list[list[float]], Field(description="One list a row, as `classes`.")]
     classes: list[Name]
+    strangers: Annotated[
+        list[float] | None,
+        Field(
+            description="The probability of each row to belong to none of `classes`; only of a model "
+            "that was fitted with a label for such rows."
+        ),
+    ] = None
+    sets: Annotated[
+        list[list[Name]] | None,
+        Field(description="With `coverage`: the classes that are left, the likeliest first."),
+    ] = None
 
 
 class AddRequest(Shape):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI, Request, Response
 from starlette.routing import Route
 
+from unseen.serving.answers import COVERAGE
 from unseen.serving.message_schemas import (
     AddedClass,
     AddRequest,
@@ -39,6 +40,15 @@ NAME_PARAMETER = {
     "schema": {"type": "string", "minLength": 1},
 }
 
+COVERAGE_PARAMETER = {
+    "name": COVERAGE,
+    "in": "query",
+    "required": False,
+    "description": "Also answer with prediction sets: the fewest classes that should hold the right "
+    "one so often, as 0.9.",
+    "schema": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+}
+
 
 def build_api(service: Service, token: str) -> FastAPI:
     """Return the routes with their descriptions."""
@@ -61,7 +71,10 @@ def build_api(service: Service, token: str) -> FastAPI:
         methods=["POST"],
         summary="Label rows of features, photographs or texts",
         responses={200: {"model": Prediction}, **fault_responses(400, 408, 413, 415, 422)},
-        openapi_extra=rows_description(service.keeper.features, limits.rows, most_images, most_texts),
+        openapi_extra={
+            **rows_description(service.keeper.features, limits.rows, most_images, most_texts),
+            "parameters": [COVERAGE_PARAMETER],
+        },
     )
     add(
         "/classes",

@@ -15,7 +15,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import TypeAdapter
 
 from unseen.exceptions import DataError, FileBusyError
-from unseen.serving.batching import Answered, Batcher
+from unseen.serving.answers import asked_coverage, prediction
+from unseen.serving.batching import Batcher
 from unseen.serving.front_page import PAGE_HEADERS, front_page
 from unseen.serving.gate import Gate
 from unseen.serving.keeper import ClassConflict, ClassRefused, Keeper, NewClass, UnknownClass
@@ -50,6 +51,8 @@ FEWEST_VALUES = 10_000
 """A body with so many values is always parsed: it costs little, and what is wrong is said better."""
 BYTES_OF_A_PROBABILITY = 8 + 20
 """In an array, and as text in the answer."""
+BYTES_BETWEEN_NAMES = 8
+"""Quotes and comma around the name of a class in a prediction set, and its place in a list."""
 
 
 class Service:
@@ -115,6 +118,7 @@ class Service:
 
     async def predict(self, request: Request) -> Response:
         """Return a label and the probabilities of all candidates for each row."""
+        coverage = asked_coverage(request)
         body = await request.body()
         if content_type(request).startswith("image/"):
             X = await self._photo_features([body])
@@ -124,14 +128,17 @@ class Service:
         else:
             check_json(request, NPY)
             X = await self._json_features(body)
-        answer_bytes = BYTES_OF_A_PROBABILITY * len(X) * len(self.keeper.classes)
+        classes = self.keeper.classes
+        answer_bytes = BYTES_OF_A_PROBABILITY * len(X) * len(classes)
+        if coverage is not None:
+            answer_bytes += len(X) * sum(len(str(name)) + BYTES_BETWEEN_NAMES for name in classes)
         try:
             request.scope[SHARE].add(answer_bytes)
         except OverBudget as error:
             self.metrics.refused.add(reason="memory")
             raise HTTPException(503, error.detail, {"retry-after": "1"}) from None
         answer = await self._batcher(X)
-        return await self._aside.run(answer_bytes, _prediction, answer)
+        return await self._aside.run(answer_bytes, prediction, answer, coverage)
 
     async def _json_features(self, body: bytes) -> Array:
         values = max(2 * self.limits.rows * self.keeper.features, FEWEST_VALUES)
@@ -254,18 +261,3 @@ class Service:
             )
         check_texts(texts, self.limits.texts)
         return await self.reader(texts)
-
-
-def _prediction(answer: Answered) -> Response:
-    probabilities = answer.probabilities
-    wrong = np.flatnonzero(~np.isfinite(probabilities).all(axis=1))
-    if len(wrong):
-        refuse(f"Row {wrong[0]} has numbers so large that its scores overflow. Check its units.")
-    labels = [answer.classes[k] for k in probabilities.argmax(axis=1).tolist()]
-    return json_response(
-        {
-            "labels": labels,
-            "probabilities": np.ascontiguousarray(probabilities),
-            "classes": answer.classes,
-        }
-    )

@@ -36,6 +36,8 @@ class SideThread:
         done: asyncio.Future[Made] = loop.create_future()
 
         def work_and_rest() -> None:
+            if done.cancelled():
+                return
             begin = time.perf_counter()
             try:
                 made = work(*args, **kwargs)
@@ -50,8 +52,8 @@ class SideThread:
         return await done
 
     def stop(self) -> None:
-        """End the thread when it is idle."""
-        self._thread.shutdown()
+        """End the thread when it has done what it does now; what waits is given up."""
+        self._thread.shutdown(cancel_futures=True)
 
 
 def _settle(done: asyncio.Future[Made], made: Made) -> None:

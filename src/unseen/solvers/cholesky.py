@@ -1,7 +1,7 @@
 """Positive definite systems: Cholesky in single precision, refined to double where that pays.
 
-NumPy and SciPy each bring a BLAS with threads of its own, and those that wait keep a core busy: a loop
-that goes to and fro between them takes twice its time. What is small and often called is NumPy's.
+NumPy and SciPy each bring a BLAS with threads of its own, and waiting threads keep a core busy: a loop
+that alternates between them takes twice as long. Small systems, which are solved often, use NumPy's.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from unseen.typing import Array
 
 Solve = Callable[[Array], Array]
 
-SINGLE = 1024
+LEAST_SINGLE_COLUMNS = 1024
 """Columns from which a factor in single precision is worth its refinement."""
 
-SMALL = 512
+MOST_NUMPY_COLUMNS = 512
 """Columns up to which NumPy's own routines are as quick as SciPy's."""
 
 REFINEMENTS = 8
@@ -26,7 +26,7 @@ REFINEMENTS = 8
 
 def rough_solver(G: Array) -> Solve:
     """Return a map near R → G⁻¹R, good as a preconditioner; single precision where G is large."""
-    if len(G) < SINGLE:
+    if len(G) < LEAST_SINGLE_COLUMNS:
         return _double(G)
     try:
         factor = linalg.cho_factor(G.astype(np.float32), check_finite=False, overwrite_a=True)
@@ -43,7 +43,7 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
     A large G is factored in single precision, which takes half the time, and each solution is refined
     by its residual in double precision; where that does not settle, G is factored again in double.
     """
-    if len(G) < SINGLE:
+    if len(G) < LEAST_SINGLE_COLUMNS:
         return _double(G)
     rough = rough_solver(G)
     G = G.astype(float, copy=False)
@@ -63,7 +63,7 @@ def solver(G: Array, tol: float = 1e-8) -> Solve:
 
 
 def _double(G: Array) -> Solve:
-    if len(G) <= SMALL:
+    if len(G) <= MOST_NUMPY_COLUMNS:
         inverse = lower_inverse(lower_factor(G.astype(float, copy=False)))
         return lambda R: np.asarray(inverse.T @ (inverse @ R))
     factor = linalg.cho_factor(G.astype(float), check_finite=False, overwrite_a=True)
@@ -80,14 +80,14 @@ def joint_eigenvectors(A: Array, B: Array) -> tuple[Array, Array]:
 
 def lower_factor(G: Array) -> Array:
     """Return L with LLᵀ = G, lower triangular; a large G is overwritten."""
-    if len(G) <= SMALL:
+    if len(G) <= MOST_NUMPY_COLUMNS:
         return np.linalg.cholesky(G)
     return np.asarray(linalg.cholesky(G, lower=True, check_finite=False, overwrite_a=True))
 
 
 def lower_inverse(L: Array) -> Array:
     """Return L⁻¹ of a lower triangular matrix."""
-    if len(L) <= SMALL:
+    if len(L) <= MOST_NUMPY_COLUMNS:
         return np.linalg.inv(L)
     eye = np.eye(len(L), dtype=L.dtype)
     return np.asarray(linalg.solve_triangular(L, eye, lower=True, check_finite=False))
@@ -95,7 +95,7 @@ def lower_inverse(L: Array) -> Array:
 
 def lower_solver(L: Array) -> Solve:
     """Return the map R → L⁻¹R of a lower triangular matrix."""
-    if len(L) <= SMALL:
+    if len(L) <= MOST_NUMPY_COLUMNS:
         inverse = lower_inverse(L)
         return lambda R: inverse @ R
     return lambda R: np.asarray(linalg.solve_triangular(L, R, lower=True, check_finite=False))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from unseen.rows.passes import blocks
 from unseen.typing import Array
 
-FEW = 512
+BLOCK_ROWS_OF_CODES = 512
 """Rows of a block: the lasso makes several copies of it in double precision."""
 
 
@@ -49,7 +49,7 @@ def sparse_codes(
     if tied:
         D = np.concatenate([D, np.sqrt(tie) * np.eye(len(D))], axis=1)
     codes = np.empty((len(X), len(D)))
-    for part in blocks(len(X), FEW):
+    for part in blocks(len(X), BLOCK_ROWS_OF_CODES):
         rows = np.asarray(X[part] if basis is None else X[part] @ basis, dtype=float)
         if prior is not None and tied:
             rows = np.concatenate([rows, np.sqrt(tie) * prior[part]], axis=1)

@@ -1,4 +1,4 @@
-"""Sums over labelled rows, second moments formed where they are needed, and ridges made of them."""
+"""Sums over labelled rows, second moments that are formed where they are needed, and ridge systems."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import between_factor, blocks, class_totals, gram, in_chunks, labelled_sums
-from unseen.solvers.cholesky import SINGLE, Solve, solver
+from unseen.solvers.cholesky import LEAST_SINGLE_COLUMNS, Solve, solver
 from unseen.solvers.images import Halves, Operator
 from unseen.solvers.krylov import TOLERANCE, System
 from unseen.solvers.shared_subspace import LABELLED, SharedSubspace, first_of
 from unseen.typing import Array, Codes
 
-LEAST = SINGLE
+LEAST_SUBSPACE_COLUMNS = LEAST_SINGLE_COLUMNS
 """Columns of the features from which a subspace may pay."""
 
-FEW_COLUMNS = 48
-"""It does where there is at most one right-hand side for so many columns."""
+COLUMNS_PER_RIGHT_SIDE = 48
+"""A subspace pays where there is at most one right-hand side for so many columns."""
 
-CACHED = 2048
-"""Rows that are multiplied twice while they are near."""
+CACHED_ROWS = 2048
+"""Rows of a block that is multiplied twice while it is in the cache."""
 
 
 class Moments:
@@ -44,9 +44,9 @@ class Moments:
     @classmethod
     def given(cls, dense: Array) -> Self:
         """Return moments that are known as a matrix."""
-        made = cls(dense[:0])
-        made.dense = dense
-        return made
+        moments = cls(dense[:0])
+        moments.dense = dense
+        return moments
 
     @cached_property
     def dense(self) -> Array:
@@ -54,9 +54,11 @@ class Moments:
 
         The rows, which may be gathered for this alone, are let go.
         """
-        found = gram(self._X, self._weights, self.dtype if self.width >= LEAST else float)
+        dense = gram(
+            self._X, self._weights, self.dtype if self.width >= LEAST_SUBSPACE_COLUMNS else float
+        )
         self._X, self._weights = np.empty((0, self.width), self.dtype), None
-        return found
+        return dense
 
     def form(self) -> None:
         """Make the matrix now: products by it are cheaper than passes over the rows."""
@@ -100,7 +102,7 @@ class Moments:
         if self.formed:
             return np.asarray(self.dense @ B)
         total = np.zeros(B.shape, dtype=B.dtype, order="F")
-        for rows in blocks(len(self._X), CACHED):
+        for rows in blocks(len(self._X), CACHED_ROWS):
             X = self._X[rows]
             total += _back(X, None if self._weights is None else self._weights[rows], X @ B)
         return total
@@ -133,7 +135,7 @@ class Metric:
 
     @property
     def scatter(self) -> Array:
-        """share·(XᵀX − FFᵀ), (p, p); made anew, as what is below: the solvers keep what they need."""
+        """share·(XᵀX − FFᵀ), (p, p); computed at each call, since solvers keep what they need."""
         own = self.moments.dense
         factor = self.factor.astype(own.dtype, copy=False)
         M: Array = factor @ factor.T
@@ -238,7 +240,7 @@ class Ridge:
 
 def pays(moments: Moments, columns: int) -> bool:
     """Tell whether so few right-hand sides are better solved in a subspace than by a factor."""
-    return moments.width >= LEAST and columns * FEW_COLUMNS <= moments.width
+    return moments.width >= LEAST_SUBSPACE_COLUMNS and columns * COLUMNS_PER_RIGHT_SIDE <= moments.width
 
 
 def ridge_solver(G: Ridge, columns: int, space: SharedSubspace | None = None) -> Solve:

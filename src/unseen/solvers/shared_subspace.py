@@ -12,7 +12,7 @@ from unseen.solvers.krylov import SlowConvergence, Subspace, System
 from unseen.typing import Array
 
 MOST = 6
-"""A basis of more than this share of the columns, one in MOST, costs more than a factor."""
+"""A basis of more than one direction for MOST columns costs more than a factorisation."""
 
 LABELLED, POOL, METRIC = 0, 1, 2
 """The places of operators in a :class:`SharedSubspace`."""
@@ -38,7 +38,7 @@ class SharedSubspace:
         self._pool: Array | None = None
 
     def with_metric(self, spread: Solve) -> None:
-        """Measure weights by a metric over the same rows from now on; B → FFᵀB is its own part."""
+        """Measure weights by a metric over the same rows from now on; its part is the map B → FFᵀB."""
         self._space.replace(METRIC, spread)
 
     def with_pool(self, operator: Operator, rows: Array | None, near: Array) -> None:
@@ -55,7 +55,7 @@ class SharedSubspace:
         self._pool = rows
 
     def without_pool(self) -> None:
-        """Let the rows of the pool go."""
+        """Forget the rows of the pool."""
         self._space.replace(POOL, None)
         self._pool = None
 

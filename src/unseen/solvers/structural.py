@@ -35,19 +35,19 @@ from unseen.solvers.moments import Ridge
 from unseen.solvers.shared_subspace import LABELLED, POOL, SharedSubspace, first_of
 from unseen.typing import Array, Codes, RowValues
 
-FEW = 512
-"""Rows of a matrix in single precision that are taken to double at a time."""
+PRODUCT_ROWS = 512
+"""Rows of a matrix in single precision that are converted to double at a time."""
 
-EVERY = 16
-"""One row in so many is a sample, from which a duality gap that is small is told to be so."""
+GAP_SAMPLE_STRIDE = 16
+"""One row in so many is in the sample by which the duality gap is estimated before the last round."""
 
-FEWEST = 1000
-"""Rows of a sample at least."""
+FEWEST_SAMPLE_ROWS = 1000
+"""The smallest sample, in rows."""
 
 
 @dataclass(frozen=True)
 class StructuralSolution:
-    """The optimum, and how far it can be from it."""
+    """A solution, and how far its objective can be above the optimum."""
 
     compatibility: Array
     """V, of shape (p, q)."""
@@ -57,7 +57,7 @@ class StructuralSolution:
     gap: float
     n_iter: int
     certified: bool = True
-    """Whether the gap is that of all rows, or told from a sample."""
+    """Whether the gap was computed on all rows, or estimated on a sample."""
 
     @property
     def relative_gap(self) -> float:
@@ -159,7 +159,7 @@ def frank_wolfe(
     pseudo_weight : float
         Σ uₘ, the constant that they add to J.
     certified : bool
-        Whether the gap must be that of all rows, or may be told from a sample where it is clear.
+        Whether the gap must be computed on all rows, or may be estimated on a sample where it is clear.
     """
     classes = A.shape[1]
     if labels is None:
@@ -168,18 +168,18 @@ def frank_wolfe(
     constant = float(class_weights(codes, classes, weights).sum()) + pseudo_weight
     right = (3 * labels - alpha) @ A.T + pseudo_sums
     V = solve(right)
-    sampled = not certified and not in_chunks(X) and len(X) >= EVERY * FEWEST
-    sample = Rows(X, codes, weights).take(slice(None, None, EVERY)) if sampled else None
+    sampled = not certified and not in_chunks(X) and len(X) >= GAP_SAMPLE_STRIDE * FEWEST_SAMPLE_ROWS
+    sample = Rows(X, codes, weights).take(slice(None, None, GAP_SAMPLE_STRIDE)) if sampled else None
     for step in range(max_iter + 1):
         W = V @ A
         # V minimises the Lagrangian at α, so the dual value is constant − ½⟨R, V⟩.
         dual = constant - 0.5 * float(np.vdot(right, V))
         apart = float(np.vdot(labels - alpha, W))
         if sample is not None:
-            # The gap is what errors cost, plus this. Errors cost what they do in a sample; were what α
-            # takes off subtracted from that, noise would be left.
+            # The gap is the cost of errors, estimated on the sample, plus this exact term. The estimate
+            # is an upper bound: a negative term is not subtracted, since only noise would be left.
             errors = error_sums(sample.X, sample.codes, W, sample.weights)
-            most = EVERY * float(np.vdot(errors, W)) + max(apart, 0.0)
+            most = GAP_SAMPLE_STRIDE * float(np.vdot(errors, W)) + max(apart, 0.0)
             solution = StructuralSolution(V, alpha, dual + most, most, step, certified=False)
             if solution.relative_gap <= tol / 2:
                 break
@@ -222,7 +222,7 @@ def _product(G: Array, v: Array) -> Array:
     if G.dtype == v.dtype:
         return np.asarray(G @ v)
     out = np.empty_like(v)
-    for rows in blocks(len(G), FEW):
+    for rows in blocks(len(G), PRODUCT_ROWS):
         np.matmul(G[rows].astype(v.dtype), v, out=out[rows])
     return out
 

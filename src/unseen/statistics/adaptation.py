@@ -59,7 +59,7 @@ learned or given, and where the pool is taken to be even. A loose tie lets absen
 the rows of others."""
 
 SHIFT_DISCOUNT = 3.0
-"""The tie loosens once errors are this many times those foretold."""
+"""The tie loosens once errors are this many times as large as predicted."""
 
 ROUNDS = 8
 """Rounds at most. On folds of seen classes, 16 change nothing and 4 lose half a point."""
@@ -68,7 +68,7 @@ LEAST_MOVED = 2e-3
 """Rounds end when one moves less than this share of the label mass."""
 
 SHIFTED = 2.0
-"""Errors of prediction this many times those foretold show a pool of another domain: its scatter then
+"""Errors this many times as large as predicted show a pool of another domain: its scatter then
 counts in the covariance that whitens."""
 
 SHIFT_REPEATS, SHIFT_ROUNDS = 2, 4
@@ -164,7 +164,7 @@ class State(NamedTuple):
     points: Array
     """The class points ω^½μ/√τ, (L, p)."""
     metric: Metric
-    """In which they are compared with rows."""
+    """The metric in which they are compared with rows."""
     assignment: Assignment
     totals: tuple[Array, Array]
     """Mass and sum of each class."""
@@ -177,7 +177,7 @@ class State(NamedTuple):
 
 
 def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[State]:
-    """Run rounds until soft labels rest; yield the start and the state after each round."""
+    """Run rounds until soft labels settle; yield the start and the state after each round."""
     totals = pool.totals(start.labels)
     metric = prior.posterior(*totals, plan.tie).metric
     state = State(
@@ -205,7 +205,7 @@ class Task(NamedTuple):
 
     rows: Rows
     scaling: Scaling
-    """What becomes of a row before all else."""
+    """How rows are scaled first."""
     shrinkage: float | None
     """Of the covariance that whitens in the rounds."""
     classes: int
@@ -271,7 +271,7 @@ def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
 
 
 def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> SeenStatistics:
-    """Return statistics in which the scatter of the pool about its classes counts, too."""
+    """Return statistics that include the scatter of the pool about its classes."""
     mass, sums = summed(kernels.soft_sums, pool.X, state.labels)
     factor = sums.T / np.sqrt(np.maximum(mass, 1e-9))
     scatter = gram(pool.X) - factor @ factor.T
@@ -279,5 +279,5 @@ def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> Seen
 
 
 def measured(space: Space, metric: Metric) -> Space:
-    """Return the space in which points lie: Euclidean distance is the metric's, at temperature τ."""
+    """Return the space of the points: Euclidean distance there is the metric, at temperature τ."""
     return space.then(metric.root(space.full_matrix) / np.sqrt(TEMPERATURE))

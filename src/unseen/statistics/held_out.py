@@ -31,17 +31,26 @@ probabilities too timid. Both were chosen on folds of seen classes of nine data 
 fifth, an eighth)."""
 
 LEAST_ROWS, MOST_ROWS = 30, 60
-"""Rows of a class that a rehearsal learns from: at least so many, if there are, and at most."""
+"""The fewest and the most rows of a class that a rehearsal learns from, if there are so many."""
+
+MOST_ROWS_IN_DIRECTIONS = 200
+"""The most where rows are given in few directions and cost little. A pool of hundreds of rows a class
+is labelled better than one of sixty: on folds of seen classes of AwA1 and clinc150 the error of TASTE's
+confidence is .076 instead of .091."""
 
 FEWEST_HELD = 2
-"""Classes that are held out at least: with one, every answer is right."""
+"""The fewest classes that are held out: with one, every answer is right."""
 
 MOST_MASSES = 1001
-"""Numbers that are kept of those that decide the size of prediction sets."""
+"""How many of the numbers that decide the size of prediction sets are kept."""
 
 TRUE_CLASS_WEIGHT = 0.3
 """How much the likelihood of the true class counts beside that of a right answer. Chosen on folds of
 seen classes of eleven data sets (tried: 0, 0.3, 1, and the true class alone)."""
+
+TEMPERATURE_PRIOR = 1e-6
+"""The weight of (log temperature)² beside the mean loss. It decides only where the loss is flat: if
+every held-out answer is right, any low temperature is equally likely, and rounding would choose one."""
 
 
 def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | None = None) -> Array:
@@ -54,7 +63,7 @@ def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | N
 
 
 def first_best(accuracy: Array) -> int:
-    """Return the setting with the highest mean over folds, (folds, settings); of equals the first.
+    """Return the setting with the highest mean over folds, (folds, settings); ties go to the first.
 
     Means are rounded, so that the order in which classes were summed does not decide.
     """
@@ -104,7 +113,7 @@ class Calibration(NamedTuple):
     temperature: float
     """How far a row's scores are to be trusted."""
     doubt: float
-    """How often a whole class bears the wrong name, whatever the scores of its rows say."""
+    """How often a whole class has the wrong name, whatever the scores of its rows say."""
 
 
 def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
@@ -115,6 +124,7 @@ def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
     for ``TRUE_CLASS_WEIGHT`` of it, that of the true class, which orders the other classes. Where
     clusters are tight and names wrong, the second alone takes confidence for knowledge. The doubt
     minimises a convex loss at each temperature, which is searched for by a grid and Brent's method.
+    Where the loss is flat, the temperature nearest to 1 is taken.
     """
     chance = np.concatenate([np.full(len(codes), 1 / scores.shape[1]) for scores, codes in answers])
     right = np.concatenate([scores.argmax(axis=1) == codes for scores, codes in answers])
@@ -131,12 +141,13 @@ def fit_calibration(answers: Sequence[tuple[Array, Codes]]) -> Calibration:
 
         def loss(doubt: float) -> float:
             said = np.clip((1 - doubt) * best + doubt * chance, 1e-9, 1 - 1e-9)
-            told = np.maximum((1 - doubt) * true + doubt * chance, 1e-300)
+            mixture = np.maximum((1 - doubt) * true + doubt * chance, 1e-300)
             gain = target * np.log(said) + (1 - target) * np.log1p(-said)
-            return -float(weight @ (gain + TRUE_CLASS_WEIGHT * np.log(told)))
+            return -float(weight @ (gain + TRUE_CLASS_WEIGHT * np.log(mixture)))
 
         found = optimize.minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded")
-        return (float(found.fun), float(found.x)) if found.fun < loss(0.0) else (loss(0.0), 0.0)
+        doubt = float(found.x) if found.fun < loss(0.0) else 0.0
+        return loss(doubt) + TEMPERATURE_PRIOR * log_temperature**2, doubt
 
     grid = np.linspace(-4.0, 3.0, 15)
     start = int(np.argmin([fitted(value)[0] for value in grid]))
@@ -182,7 +193,7 @@ class Rehearsal(NamedTuple):
     judged: Rows
     """Rows of the held-out classes, coded likewise."""
     shares: tuple[float, float]
-    """Those of the labelled rows and of the seen classes that are learned from."""
+    """The shares of the labelled rows and of the seen classes that the rehearsal learns from."""
     as_pool: bool
     """Whether the rows to answer for are the pool of the fit."""
 
@@ -231,7 +242,8 @@ def plan_rehearsals(
     size_held = min(max(candidates, FEWEST_HELD), int(len(vectors) * share + 1e-9))
     if size_held < FEWEST_HELD or candidates < 2:
         return RehearsalPlan([], pool)
-    size = int(np.clip(round(pool_rows / candidates), 1, MOST_ROWS)) if pool_rows else LEAST_ROWS
+    most = MOST_ROWS_IN_DIRECTIONS if in_directions else MOST_ROWS
+    size = int(np.clip(round(pool_rows / candidates), 1, most)) if pool_rows else LEAST_ROWS
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
         sample = sample._replace(X=sample.X @ first_directions(sample.X))
@@ -251,11 +263,11 @@ class Rehearsed(NamedTuple):
     temperature: float
     """In units of the spread of a row's scores."""
     doubt: float
-    """How often a whole class bears the wrong name."""
+    """How often a whole class has the wrong name."""
     masses: Array
     """What prediction sets need; see ``sorted_masses``."""
     note: str
-    """On what probabilities were fitted, in words."""
+    """What probabilities were fitted on, in words."""
 
     @classmethod
     def of(cls, answers: Sequence[Answers], as_pool: bool) -> Rehearsed:

@@ -11,13 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen.typing import Array, Codes
 
-ROWS_A_QUESTION = 8
-"""Uncertain rows among which a question is chosen, at least. On folds of seen classes 3, 8 and
-all were tried."""
-
-ROWS_AN_ERROR = 2.0
-"""The same for every error that the probabilities foretell: where many answers are wrong, most rows are
-worth a question."""
+ROWS_A_QUESTION, ROWS_AN_ERROR = 3, 1.0
+"""Uncertain rows among which a question is chosen, at least, and the same for every error that the
+probabilities foretell. On folds of seen classes of four data sets, three to six per cent of the rows
+gained 3.6 points on average; with 8 and 2.0 it was 2.1, as much as random rows, with the least
+confident rows 4.4, which may all be of one confusion."""
 
 MOST_ROWS = 20_000
 """Rows that are clustered, at most."""

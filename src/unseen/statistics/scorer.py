@@ -1,4 +1,4 @@
-"""What the scores of a model are made of, for those who compute them elsewhere.
+"""The formula of a model's scores, for programs that compute them elsewhere.
 
     z = the row x after its steps,   mₖ = B aₖ + b + dₖ,   sₖ = α z·mₖ − β‖mₖ‖² − γ‖z‖² + oₖ
 

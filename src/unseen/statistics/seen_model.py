@@ -139,7 +139,7 @@ def candidates_of(model: SeenModel, vectors: Array, own: Array) -> Candidates:
 
 
 class Answer(NamedTuple):
-    """What scores are made of: a space, and a prototype for each class in it."""
+    """What scores are computed from: a space, and a prototype for each class in it."""
 
     space: Space
     seen_points: Array
@@ -187,7 +187,7 @@ class Prior:
         return np.asarray(self.own == 0)
 
     def error_scale(self, n: Array, sums: Array) -> float:
-        """Return ĉ: squared errors of prediction in the pool, in units of those foretold.
+        """Return ĉ: squared errors of prediction in the pool, in units of the expected ones.
 
         Parameters
         ----------
@@ -207,8 +207,8 @@ class Prior:
         p = error.shape[1]
         noise = (float((1 / law.variances).sum()) + (p - len(law.variances)) / law.rest) / n
         weight = n / (n + 5)
-        foretold = float((weight * p * np.diag(self.covariance)).sum())
-        return float((weight * (squares - noise)).sum()) / max(foretold, 1e-300)
+        expected = float((weight * p * np.diag(self.covariance)).sum())
+        return float((weight * (squares - noise)).sum()) / max(expected, 1e-300)
 
     def posterior(self, n: Array, sums: Array, tie: float) -> Posterior:
         """Minimise F over μ, and measure how well μ is known then."""

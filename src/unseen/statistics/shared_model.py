@@ -30,7 +30,7 @@ TEXT_TIE = 0.3
 
 @dataclass(frozen=True)
 class Sums:
-    """What means and scatter are made of: sums over rows, as signed roots at unit length."""
+    """What means and scatter are computed from: sums over rows, as signed roots at unit length."""
 
     FILE_KEY: ClassVar[str] = "shared-space-sums"
 

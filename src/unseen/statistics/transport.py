@@ -11,14 +11,14 @@ from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.passes import kept, mapped, summed
 from unseen.typing import Array, RowValues
 
-LARGEST = 50.0
+LARGEST_LOG_FACTOR = 50.0
 """The logarithm of a class's factor stays within ± this: nothing over- or underflows."""
 
-SLIGHT = 1e-6
-"""ε: makes biases unique where hardly any row depends on them; totals miss theirs by ε·b/L at most."""
+BIAS_RIDGE = 1e-6
+"""ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
 
-DEPTH = 5
-"""Past steps that the next one is mixed from."""
+ANDERSON_DEPTH = 5
+"""Past steps that Anderson's method combines."""
 
 
 def balance(log_p: RowValues, prior: Array, strength: float = 1.0, max_iter: int = 100) -> Any:
@@ -64,16 +64,16 @@ def class_biases(
     bias = np.zeros(scores.shape[1])
     past: list[tuple[Array, Array]] = []
     for _ in range(max_iter):
-        # What each class would draw at bias zero, the others as they are.
+        # The mass that each class would get at bias zero, given the others.
         (drawn,) = summed(kernels.drawn_mass, P, given=(np.exp(bias),), size=16 * BLOCK_ROWS)
         drawn = np.log(np.maximum(drawn, np.finfo(float).tiny))
         update = strength * (target - drawn)
-        update = np.clip(update - update.mean(), -LARGEST, LARGEST)
+        update = np.clip(update - update.mean(), -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
         residual = update - bias
         bias = update
         if np.abs(residual).max() < 1e-6:
             break
-        bias = np.clip(_accelerated(update, residual, past), -LARGEST, LARGEST)
+        bias = np.clip(_accelerated(update, residual, past), -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
     return bias
 
 
@@ -98,7 +98,7 @@ def exact_biases(
     P = kept(mapped(kernels.relative_probabilities, scores))
     rows, classes = scores.shape
     bias = np.zeros(classes) if start is None else start - start.mean()
-    bias, weight = np.clip(bias, -LARGEST, LARGEST), SLIGHT * rows / classes
+    bias, weight = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), BIAS_RIDGE * rows / classes
     for _ in range(max_iter):
         totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
         gradient = totals - rows * prior + weight * bias
@@ -106,7 +106,7 @@ def exact_biases(
         step = -np.linalg.solve(curvature, gradient)
         width = float(np.ptp(step))
         damping = np.log1p(width) / width if width > 0 else 1.0
-        before, bias = bias, np.clip(bias + damping * step, -LARGEST, LARGEST)
+        before, bias = bias, np.clip(bias + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
         if np.abs(bias - before).max() < 1e-6:
             break
     return bias
@@ -126,7 +126,7 @@ def _accelerated(update: Array, residual: Array, past: list[tuple[Array, Array]]
         residuals = np.stack([residual - old for _, old in past], axis=1)
         step = update - updates @ np.linalg.lstsq(residuals, residual, rcond=1e-10)[0]
     past.append((update, residual))
-    del past[:-DEPTH]
+    del past[:-ANDERSON_DEPTH]
     return np.asarray(step)
 
 

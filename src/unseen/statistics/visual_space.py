@@ -1,4 +1,4 @@
-"""A visual space: what becomes of a row, or of a pool, before it is compared with class prototypes."""
+"""A visual space: how a row, or a pool, is transformed before it is compared with prototypes."""
 
 from __future__ import annotations
 
@@ -127,15 +127,15 @@ class Space:
         return out
 
     def of_means(self, means: Array) -> Array:
-        """Return class means, taken over rows that were scaled as rows are, in this space."""
+        """Return class means of scaled rows, in this space."""
         return self._turned(means - self.center)
 
     def of_sums(self, sums: Array, mass: Array) -> Array:
-        """Return sums of rows that were scaled as rows are, each of a class of some mass, (L, d)."""
+        """Return sums of scaled rows, one for each class with its mass, in this space, (L, d)."""
         return self._turned(sums - mass[:, None] * self.center)
 
     def weights(self, directions: Array) -> Array:
-        """Return w with x·w = z·direction but for a constant, (L, p)."""
+        """Return w with x·w = z·direction up to a constant, (L, p)."""
         if self.matrix is None:
             return directions
         return np.asarray(directions.astype(self.matrix.dtype) @ self.matrix.T, dtype=float)
@@ -147,7 +147,7 @@ class Space:
         return np.asarray(centred.astype(self.matrix.dtype) @ self.matrix, dtype=float)
 
     def then(self, matrix: Array) -> Space:
-        """Return the space with another matrix in the place of its own."""
+        """Return the space with another matrix."""
         return Space(self.scaling, self.center, matrix)
 
     def steps(self) -> tuple[Step, ...]:
@@ -159,7 +159,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Pool:
-    """Unlabelled rows, in memory or in chunks, of which only sums and scores are taken."""
+    """Unlabelled rows, in memory or in chunks; only sums and scores are computed from them."""
 
     X: RowValues
     """Rows, scaled as those of the space."""
@@ -194,13 +194,13 @@ def space_scores(space: Space, X: Array, points: Array, offsets: Array) -> Array
 
 
 def prototype_scores(Z: Array, prototypes: Array) -> Array:
-    """Return z·μ − ½‖μ‖², the log-likelihood of each class but for what all classes share."""
+    """Return z·μ − ½‖μ‖², the log-likelihood of each class up to a constant that all classes share."""
     return np.asarray(Z @ prototypes.T - 0.5 * np.einsum("ij,ij->i", prototypes, prototypes))
 
 
 @dataclass(frozen=True)
 class SeenStatistics:
-    """The sums over labelled rows that spaces and predictors are made of."""
+    """The sums over labelled rows that spaces and predictors are computed from."""
 
     scaling: Scaling
     moments: Array

@@ -30,7 +30,7 @@ row: fast training's class means."""
 
 @dataclass(frozen=True)
 class Split:
-    """Training input, taken apart."""
+    """Labelled rows, the pool, and the classes of a fit."""
 
     rows: Rows
     """The labelled rows."""
@@ -75,7 +75,7 @@ class TransductiveClassifier(ZeroShotClassifier):
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
 
     strangers: object = None
-    """A parameter of those that can find rows of no candidate; None looks for none."""
+    """The parameter of methods that find rows of no candidate; None: they do not look for any."""
     transduction_: Any
     review_: Review | None
     history_: list[Round]
@@ -109,24 +109,13 @@ class TransductiveClassifier(ZeroShotClassifier):
             probabilities, (M, L), columns as in ``classes_``, before they are calibrated. Methods whose
             rounds have no probabilities do not call it, and no method does with an empty pool.
         """
-        if self.strangers is None:
-            self._fit_pool(observer, X, y, sample_weight, known)
-        else:
+        if self.strangers is not None:
             self._fit_beside_strangers(X, y, sample_weight, known, observer)
-        return self
-
-    def _fit_pool(
-        self,
-        observer: Observer | None,
-        X: object,
-        y: object,
-        weights: object,
-        known: Mapping[int, Label] | None,
-    ) -> None:
-        """Learn from labelled rows and a pool whose rows all belong to candidates."""
+            return self
         with whole_fit(self, X):
-            split = self._fit_read(self._read(X, y, weights), None, known, observer)
+            split = self._fit_read(self._read(X, y, sample_weight), None, known, observer)
             self._rehearse(split.rows, split.pool)
+        return self
 
     def _fit_beside_strangers(
         self,
@@ -136,7 +125,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         known: Mapping[int, Label] | None,
         observer: Observer | None,
     ) -> None:
-        """Learn beside rows that belong to no candidate: written by those that can."""
+        """Learn from a pool with rows of no candidate; methods with ``strangers`` write this."""
         raise NotImplementedError
 
     def _fit_read(

@@ -46,10 +46,15 @@ class StrangerAnswers:
     ) -> None:
         """Fit twice, the second time without the rows that are called strangers; X is in memory."""
         with whole_fit(self, X):  # type: ignore[arg-type]
-            self._fit_apart(
-                lambda *given: self._fit_pool(given[4], *given[:4]),  # type: ignore[attr-defined]
-                *(X, y, weights, known, observer),
-            )
+            self._fit_apart(self._fit_once, X, y, weights, known, observer)
+
+    def _fit_once(
+        self, X: object, y: object, weights: object, known: Any, observer: Observer | None
+    ) -> None:
+        """Fit as if every row of the pool belonged to a candidate."""
+        read = self._read(X, y, weights)  # type: ignore[attr-defined]
+        split = self._fit_read(read, None, known, observer)  # type: ignore[attr-defined]
+        self._rehearse(split.rows, split.pool)  # type: ignore[attr-defined]
 
     def predict(self, X: object) -> Any:
         """Return the candidate with the highest score for each row, or the label for unknown."""

@@ -36,7 +36,7 @@ ROUGH_ERROR = 1.5e-3
 simulated pools of 618 rows all were trusted in the same round as with exact solutions; with 3e-3, 23 of
 the rows were not."""
 
-MOSTLY = 0.5
+SHARE_NOT_GATHERED = 0.5
 """A pool of which this share is trusted is not gathered: rows without weight cost less than a copy."""
 
 
@@ -105,7 +105,7 @@ class StructuralProblem:
         A row of weight 0 is not trusted. Rounds before the ``last`` may be solved less exactly.
         """
         whole = self._space is not None and not in_chunks(rows.X)
-        gathered = not whole or (rows.weights > 0).mean() < MOSTLY
+        gathered = not whole or (rows.weights > 0).mean() < SHARE_NOT_GATHERED
         if gathered:
             rows = rows.trusted()
         pool, X, moments, metric, basis = self._coordinates(rows.X)

@@ -42,7 +42,7 @@ class PrototypeClassifier(TransductiveClassifier):
         self._offsets = np.zeros(len(vectors))
 
     def _mapped(self, vectors: Array) -> Array:
-        if self._map is None:  # one-hot: no class can be foretold
+        if self._map is None:  # one-hot: no class can be predicted
             return np.zeros((len(vectors), self._seen_points.shape[1]))
         return np.array(self._map(vectors), dtype=float)
 
@@ -108,7 +108,7 @@ class PrototypeRound(Round):
     moved: float = float("nan")
     """The share of label mass that changed its class."""
     error_scale: float = float("nan")
-    """Squared errors of prediction in the pool, in units of those foretold."""
+    """Squared errors of prediction in the pool, in units of the expected ones."""
 
     @classmethod
     def of(cls, number: int, step: Step, rows: int, classes: int) -> PrototypeRound:

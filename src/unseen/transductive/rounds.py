@@ -65,7 +65,7 @@ class SelfPacedRounds:
     Attributes
     ----------
     scores : (g, log p)
-        The pool as the last model sees it; whoever iterates sets it.
+        The pool as the last model sees it; the caller sets it in each round.
     last : bool
         Whether the last share has been reached: rounds before decide only which rows are next.
     history : list of Round

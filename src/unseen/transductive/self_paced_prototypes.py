@@ -249,11 +249,11 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             return plan
         self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt
         for alarm in self.alarms_.values():
-            warnings.warn(alarm, AdaptationWarning, stacklevel=6)
+            warnings.warn(alarm, AdaptationWarning, stacklevel=5)
         return self.review_.plan(plan)
 
     def _keep(self, split: Split, answer: Answer) -> None:
-        """Keep what scores are made of."""
+        """Keep what scores are computed from."""
         self._space, self._map = answer.space, answer.map
         self._keep_classes(split.seen, split.vectors, answer.seen_points)
         self.points_, self._offsets = answer.points, answer.offsets
