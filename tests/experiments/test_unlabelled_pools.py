@@ -139,5 +139,5 @@ def test_a_specification_names_settings():
     wanted = parse(text.format('"unlabelled full", "unlabelled 5/64", "zsl"'), "mine", "mine")
     cells = make_plan(wanted).cells
     assert [c.setting for c in cells] == ["unlabelled full", "unlabelled 5/64", "zsl"]
-    with pytest.raises(DataError, match="'settings' must be among zsl, gzsl, unlabelled, unlabelled"):
+    with pytest.raises(DataError, match="'settings' must be among zsl, gzsl, gzsl known, gzsl offset"):
         parse(text.format('"unlabelled 7/64"'), "mine", "mine")

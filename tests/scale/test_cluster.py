@@ -126,8 +126,8 @@ def test_nothing_as_long_as_the_rows_reaches_the_client(
 
     computed = passes._computed
     monkeypatch.setattr(passes, "_computed", watched)
-    monkeypatch.setattr(bilinear, "TEMPERED", 10)  # samples that are small against 20,000 rows
-    monkeypatch.setattr(top_share, "FEW", 100)
+    monkeypatch.setattr(bilinear, "TEMPERATURE_ROWS", 10)  # samples that are small against 20,000 rows
+    monkeypatch.setattr(top_share, "ROWS_TO_GATHER", 100)
     monkeypatch.setattr(review, "SKETCH_ROWS", 300)
     model = clone(estimator).set_params(semantics=problem.semantics, candidates="unseen")
     model.fit(*problem.opened())
