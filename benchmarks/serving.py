@@ -157,13 +157,12 @@ def compared_revisions(folder: Path, body: bytes, clients: int, seconds: float, 
     """Return the throughput of this service as a ratio to that of a revision, by turns."""
     from history import checkout
 
-    ours = served(folder / "ours.safetensors")
-    theirs = served(folder / "theirs.safetensors", checkout(revision, folder))
-    ratios = []
+    ratios, servers = [], [served(folder / "ours.safetensors")]
     try:
+        servers.append(served(folder / "theirs.safetensors", checkout(revision, folder)))
         for turn in range(TURNS + 1):  # the first warms
             rates = []
-            for process, port in (ours, theirs):
+            for process, port in servers:
                 before = processor_seconds(process)
                 shown = asyncio.run(measure(port, "/predict", body, clients, seconds / TURNS))
                 spent = processor_seconds(process) - before
@@ -171,7 +170,7 @@ def compared_revisions(folder: Path, body: bytes, clients: int, seconds: float, 
             if turn:
                 ratios.append(rates[0] / rates[1])
     finally:
-        for process, _ in (ours, theirs):
+        for process, _ in servers:
             process.terminate()
             process.wait()
     return (

@@ -37,21 +37,24 @@ def uv(*arguments: str | Path) -> None:
         sys.exit(f"uv {' '.join(map(str, arguments))}: ended with code {done.returncode}")
 
 
-def resolve(python: str | Path, lowest: bool, extras: list[str], file: Path) -> None:
+def resolve(python: str | Path, lowest: bool, extras: list[str], fixed: list[str], file: Path) -> None:
     """Write the versions of the library's dependencies to a file."""
     named = [part for extra in extras for part in ("--extra", extra)]
     limits = ["--resolution", "lowest-direct"] if lowest else ["--constraint", "constraints.txt"]
-    uv(
-        *("pip", "compile", "--quiet", "--no-annotate", "--no-header", "--python", python),
-        *(*limits, *named, "--output-file", file, "pyproject.toml"),
-    )
+    with tempfile.TemporaryDirectory() as temporary:
+        overrides = Path(temporary, "fixed.txt")
+        overrides.write_text("\n".join(fixed), encoding="utf-8")
+        uv(
+            *("pip", "compile", "--quiet", "--no-annotate", "--no-header", "--python", python),
+            *(*limits, *named, "--override", overrides, "--output-file", file, "pyproject.toml"),
+        )
 
 
-def prepare(folder: Path, python: str, lowest: bool, extras: list[str]) -> Path:
+def prepare(folder: Path, python: str, lowest: bool, extras: list[str], fixed: list[str]) -> Path:
     """Make the environment; return its Python."""
     uv("venv", "--quiet", "--clear", "--no-python-downloads", "--python", python, folder)
     executable = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    resolve(executable, lowest, extras, folder / "versions.txt")
+    resolve(executable, lowest, extras, fixed, folder / "versions.txt")
     install = ("pip", "install", "--quiet", "--python", executable)
     uv(*install, "--requirement", folder / "versions.txt")
     uv(*install, *TOOLS, "--constraint", folder / "versions.txt")
@@ -81,6 +84,13 @@ def main() -> None:
     parser.add_argument(
         "--extras", default=",".join(LIBRARY_EXTRAS), help="of the library; all by default"
     )
+    parser.add_argument(
+        "--fix",
+        action="append",
+        default=[],
+        metavar="NAME==VERSION",
+        help="take this version whatever the rest says, for instance the build of torch at hand",
+    )
     parser.add_argument("--keep", action="store_true", help="use the environment of the last run")
     parser.add_argument("--list", action="store_true", help="only print the versions")
     parser.add_argument("tests", nargs="*", help="what pytest is given; the whole suite by default")
@@ -88,7 +98,7 @@ def main() -> None:
     if given.list:
         with tempfile.TemporaryDirectory() as temporary:
             file = Path(temporary, "versions.txt")
-            resolve(sys.executable, given.lowest, given.extras.split(","), file)
+            resolve(sys.executable, given.lowest, given.extras.split(","), given.fix, file)
             print(file.read_text(encoding="utf-8"))
         return
     name = (
@@ -99,7 +109,7 @@ def main() -> None:
     folder = ROOT / "out" / "environments" / name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (given.keep and python.exists()):
-        python = prepare(folder, given.python, given.lowest, given.extras.split(","))
+        python = prepare(folder, given.python, given.lowest, given.extras.split(","), given.fix)
     command = [
         python,
         "-m",
