@@ -196,7 +196,7 @@ def test_texts_of_no_class(run, tmp_path):  # noqa: F811
         (("--strangers", "2"), "--strangers takes 'auto' or a share between 0 and 1, as 0.1. Got '2'"),
         (
             ("--strangers", "0.1", "--method", "CosineZSL"),
-            "use SharedSpacePrototypes and give their share",
+            "use SharedSpacePrototypes and give a share of strangers",
         ),
         (("--set", "1"), "The coverage of prediction sets must be a number between 0 and 1. Got 1"),
     ],

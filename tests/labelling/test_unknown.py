@@ -103,7 +103,7 @@ def test_a_candidate_cannot_be_the_label_of_strangers(data):
     ("method", "strangers"), [("SelfPacedPrototypes", 0.1), ("SharedSpacePrototypes", "auto")]
 )
 def test_too_few_labelled_classes_are_refused_before_anything_is_computed(method, strangers):
-    message = r"at least 10 classes, and there are 4.*use SharedSpacePrototypes and give their share"
+    message = r"at least 10 classes, and there are 4.*SharedSpacePrototypes and give a share of"
     with pytest.raises(DataError, match=message):
         check_strangers(method, strangers, 4)
     check_strangers("SharedSpacePrototypes", 0.1, 0)

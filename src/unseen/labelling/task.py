@@ -43,8 +43,8 @@ def check_strangers(method: str, strangers: float | str | None, labelled_classes
     raise DataError(
         "How far an item of no class is from the others is learned from labelled items of at least "
         f"{FEWEST_CLASSES} classes, and there are {labelled_classes}. Label items of more classes; or, "
-        f"if items and classes have vectors of one model, use {' or '.join(able)} and give their "
-        "share, as 0.1.",
+        f"if items and classes have vectors of one model, use {' or '.join(able)} and give a share "
+        "of strangers, as 0.1.",
         options=("strangers", "method"),
     )
 
