@@ -24,7 +24,7 @@ JOBS ?= auto
 PARALLEL = -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test golden study attack bench-all bench-compare bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers clean \
+.PHONY: help setup demo bench test golden study attack bench-all bench-compare bench-speed bench-scale bench-serving bench-generalise bench-shared-space docs docs-check docs-numbers screenshots clean \
   dist lock licences release audit check-workflows test-lowest test-python test-random coverage mutation
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make bench-shared-space   rows and class texts in one space, no labels: batches, streams, strangers, cost"
 	@echo "make docs    the documentation site, in docs/_build/html; minutes"
 	@echo "make docs-check   opens every page of it in a browser, on a desktop and on a phone"
+	@echo "make screenshots     take the pictures of the studio in docs/img anew"
 	@echo "make docs-numbers    write the numbers of README and docs anew; ASK=--slow also the tables of minutes"
 	@echo "make study   the tests that take minutes"
 	@echo "make attack  mutated files, forged models, kills, two writers, hostile pages and load; ASK=\"--share 0.1\" for a tenth"
@@ -155,6 +156,9 @@ docs-check: setup docs
 	@$(BIN)/pytest -q -m site tests/site
 
 # With ASK="--slow --only pools-taste" one of the tables that take minutes.
+screenshots: setup
+	@$(BIN)/python tools/studio_screenshots.py
+
 docs-numbers: setup
 	@$(BIN)/python benchmarks/docs_numbers.py $(ASK)
 

@@ -68,7 +68,7 @@ def draw(found: dict[str, dict[str, list[float]]], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", alpha=0.2)
     panels[0][0].set_ylabel("pool right, %")
-    panels[0][0].legend(frameon=False, fontsize=8, loc="lower right")
+    panels[0][0].legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=150)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sqlite3
+import sys
 import time
 from collections import Counter
 
@@ -14,7 +16,7 @@ from plans import tiny_plan
 
 from unseen import ESZSL
 from unseen.exceptions import DataError
-from unseen.experiments import Cell, Store, registry, run
+from unseen.experiments import Cell, Experiment, Specification, Store, make_plan, registry, run
 from unseen.experiments.execute import Outcome, execute, training_input
 from unseen.experiments.run import Progress, attempt, pending
 from unseen.methods import catalogue
@@ -209,3 +211,35 @@ def test_time_left_without_a_fit(monkeypatch):
     progress.note(Cell("a", "audit"), Outcome("failed"))
     monkeypatch.setattr(time, "monotonic", lambda: 5.0)
     assert progress.seconds_left == pytest.approx(10.0)
+
+
+def test_large_data_sets_are_run_first(monkeypatch, tmp_path):
+    names = "letters", "simulated-aPY@0.03x32", "simulated-aPY@0.03x64"
+    wanted = Experiment("three", names, ("ESZSL", "ASTE"))
+    runner = sys.modules["unseen.experiments.run"]  # the package exports a function of this name
+    monkeypatch.setattr(runner, "execute", lambda cell, data: Outcome("done"))
+    order = []
+    with Store(tmp_path / "store.sqlite") as store:
+        plan = make_plan(Specification("three", (wanted,)))
+        run(plan, store, on_progress=lambda progress: order.append(progress.last.dataset))
+    assert order == [name for name in (names[0], names[2], names[1]) for _ in range(2)]
+
+
+def test_time_left_follows_the_size_of_data_sets():
+    cells = [Cell("large", "ESZSL"), Cell("small", "ESZSL")]
+    waiting = Counter((cell.dataset, cell.method) for cell in cells)
+    progress = Progress(2, 0, waiting=waiting, sizes={"large": 100.0, "small": 1.0})
+    progress.started = time.monotonic() - 10
+    progress.note(cells[0], Outcome("done", seconds=10.0))
+    assert 0.9 <= progress.seconds_left <= 1.2  # a tenth: the square root of the sizes
+
+
+def test_a_process_has_no_more_threads_than_its_share(monkeypatch):
+    from unseen.experiments import workers
+
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with workers.blas_environment(2):
+        assert {os.environ[name] for name in workers.THREAD_VARIABLES} == {"2"}
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
+    assert "OMP_NUM_THREADS" not in os.environ

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pytest
+from fastapi import HTTPException
 
 import unseen
 from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
 from texts import Bags, write_classes, write_texts
 from toys import make_toy
 from unseen.exceptions import DataError
-from unseen.labelling import PoolData
+from unseen.labelling import PoolData, Task, fit
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS, catalogue, find
 from unseen.metrics import unsure
 from unseen.semantics import ClassTable
 from unseen.serving.studio import gallery_html, overview_html, pool_html
 from unseen.serving.studio.app import Library
 from unseen.serving.studio.data_sources import embedded, photographs, texts
-from unseen.serving.studio.outcomes import Snapshot, compare, learn
+from unseen.serving.studio.live_session import LEAST_TO_REVIEW
+from unseen.serving.studio.outcomes import NONE_OF_THESE, Snapshot, compare, learn
 from unseen.serving.studio.roots import Roots
-from unseen.serving.studio.sessions import SessionStore
+from unseen.serving.studio.sessions import SessionStore, Source
 from unseen.serving.studio.studio_downloads import DOWNLOADS, write_labels, write_model, write_page
 
 TELL_ROUNDS = {"SelfPacedPrototypes", "TASTE", "Fast-TASTE", "SMS", "MaxMarginSSL"}
@@ -79,6 +83,29 @@ def test_every_method_learns_and_continues_from_corrections(data, name):
     assert again.fitted.accuracy() == pytest.approx(
         np.mean([(found[rest] == truth[rest])[truth[rest] == c].mean() for c in data.candidates])
     )
+
+
+def test_strangers_are_looked_for_if_asked_and_have_a_gallery(data, library):
+    """A quarter of the pool belongs to a class that is no candidate."""
+    candidates = data.candidates[:-1]
+    asked = replace(data, candidates=candidates, truth=[])
+    live = library.open(library.sessions.new(Source(strangers=True), [DEFAULT]).identity)
+    live._use(asked)
+    asyncio.run(live.run())
+    assert live.problem == ""
+    outcome = live.results[0]
+    assert outcome.classes == [*candidates, NONE_OF_THESE]
+    html = gallery_html.classes_html(live, DEFAULT, outcome.result, None, outcome.classes)
+    assert 'aria-label="none of these"' in html
+    called = np.flatnonzero(outcome.result.labels == len(candidates)).tolist()
+    answers = {row: answer for row, _, _, answer in shown(library, live, html)}
+    assert sorted(answers) == list(range(len(data.pool)))
+    assert sorted(row for row in answers if answers[row].startswith("none of these")) == called
+    assert called, "those of the class that is no candidate"
+    for snapshot in outcome.history:
+        assert live.columns(DEFAULT, snapshot) == outcome.classes
+    expected = fit(Task(asked, DEFAULT, strangers="auto")).probabilities
+    np.testing.assert_array_equal(outcome.result.probabilities, expected)
 
 
 def test_no_label_of_the_pool_reaches_a_fit(data):
@@ -139,48 +166,134 @@ def test_downloads(data, tmp_path):
     assert "corrected by hand" in page
 
 
-def pictures_of(html):
-    """Every picture that galleries list: row, kinds, and what is said of it."""
-    found = re.findall(r'data-pictures="([^"]*)"', html)
-    return [picture for listed in found for picture in json.loads(unescape(listed))]
+@pytest.fixture
+def library(tmp_path):
+    return Library(tmp_path, Roots([tmp_path]), SessionStore(tmp_path / "sessions"))
 
 
-def test_every_picture_is_in_a_gallery_and_names_are_escaped(data):
+@pytest.fixture
+def live(library, data):
+    """A session that has learned."""
+    live = library.open(library.sessions.new(Source(), ["ESZSL"]).identity)
+    live._use(data)
+    asyncio.run(live.run())
+    assert live.problem == ""
+    return live
+
+
+def shown(library, live, html):
+    """Every picture that the galleries of a page show: row, kinds, item and answer."""
+    listed = []
+    for count, address in re.findall(r'data-count="(\d+)" data-list="([^"]*)"', html):
+        what = re.fullmatch(r"/session/[0-9a-f]{16}/list/(.*)\?[0-9a-f]+", unescape(address))[1]
+        pictures = json.loads(library.told(live.session.identity, what).body)
+        assert len(pictures) == int(count)
+        listed += pictures
+    return listed
+
+
+def test_every_picture_is_in_a_gallery(data, library, live):
+    live.give(0, data.candidates[1])
+    result = live.results[0].result
+    html = gallery_html.classes_html(live, "ESZSL", result, None, data.candidates)
+    listed = shown(library, live, html)
+    assert sorted(row for row, *_ in listed) == list(range(len(data.pool)))
+    assert [(row, answer) for row, kinds, _, answer in listed if kinds == "yours"] == [
+        (0, f"{data.candidates[1]}, your label")
+    ]
+    assert {row for row, kinds, *_ in listed if "unsure" in kinds} == set(
+        np.flatnonzero(unsure(result.confidence)).tolist()
+    )
+    of_round = gallery_html.classes_html(live, "ESZSL", result, 0, data.candidates)
+    live.outcomes["ESZSL"].history.append(result)
+    assert sorted(row for row, *_ in shown(library, live, of_round)) == list(range(len(data.pool)))
+
+
+def test_names_of_classes_are_escaped(data, live):
     names = ['<b onclick="x">', *data.candidates[1:]]
-    snapshot = Snapshot.after(None, 0, np.eye(4)[np.arange(len(data.pool)) % 4])
-    html = gallery_html.classes_html("key", snapshot, names, {0: names[0]}, data, True)
+    html = gallery_html.classes_html(live, "ESZSL", live.results[0].result, None, names)
     assert "<b " not in html
-    listed = pictures_of(html)
-    assert sorted(row for row, _, _ in listed) == list(range(len(data.pool)))
-    assert [row for row, kinds, _ in listed if "yours" in kinds] == [0]
 
 
-def test_what_to_review_comes_least_sure_first(data):
-    result = learn(data, "ESZSL").result
-    rows = gallery_html.rows_to_review(result, {})
-    confidence = result.confidence[rows]
-    assert (np.diff(confidence) >= 0).all()
-    assert len(rows) == max(unsure(result.confidence).sum(), gallery_html.LEAST_TO_REVIEW)
-    assert rows[0] not in gallery_html.rows_to_review(result, {rows[0]: data.candidates[0]})
+def test_a_list_has_another_address_when_it_shows_something_else(data, live):
+
+    def addresses():
+        result = live.results[0].result
+        html = gallery_html.classes_html(live, "ESZSL", result, None, data.candidates)
+        return re.findall('data-list="([^"]*)"', html)
+
+    before = addresses()
+    assert addresses() == before
+    row = int(np.flatnonzero(live.results[0].result.labels == 0)[0])
+    live.give(row, data.candidates[1])
+    changed = [one != other for one, other in zip(before, addresses(), strict=True)]
+    assert changed == [True, True, False, False]
 
 
-def test_the_map_and_the_confusions_show_every_row_and_class(data):
+@pytest.mark.parametrize(
+    "what",
+    ["nothing", "class/ESZSL/result", "class/none/result/0", "class/ESZSL/7/0", "class/ESZSL/x/0"],
+)
+def test_a_list_that_is_not_there_is_not_found(library, live, what):
+    with pytest.raises(HTTPException, match="no such list"):
+        library.told(live.session.identity, what)
+    with pytest.raises(HTTPException, match="no such list"):
+        library.told("0" * 16, what)
+
+
+def test_what_to_review_comes_least_sure_first(data, live):
+    rows = live.rows_to_review
+    confidence = live.results[0].result.confidence
+    doubtful = int(unsure(confidence).sum())
+    assert 0 < doubtful < len(data.pool)
+    assert (np.diff(confidence[rows[:doubtful]]) >= 0).all()
+    assert unsure(confidence[rows]).sum() == doubtful, "all that are unsure"
+    assert len(rows) == max(doubtful, LEAST_TO_REVIEW)
+    live.give(rows[0], data.candidates[0])
+    assert live.rows_to_review == rows[1:]
+
+
+def test_the_map_shows_every_row(data, library, live):
+    given = json.loads(library.told(live.session.identity, "map").body)
+    assert [name for name, _ in given["classes"]] == data.candidates
+    rows = {point[4]: point for point in given["points"]}
+    assert sorted(rows) == list(range(len(data.pool)))
+    doubtful = unsure(live.results[0].result.confidence)
+    assert [bool(rows[row][3]) for row in sorted(rows)] == doubtful.tolist()
+    assert all(0 <= point[0] <= 1 and 0 <= point[1] <= 1 for point in rows.values())
+    live.give(0, data.candidates[3])
+    again = json.loads(library.told(live.session.identity, "map").body)
+    moved = {point[4]: point for point in again["points"]}
+    assert moved[0][2] == 3
+    assert all(moved[row][:2] == rows[row][:2] for row in rows), "a label moves no point"
+
+
+def test_the_map_of_many_rows_shows_some_and_says_so(data, monkeypatch):
+    monkeypatch.setattr(overview_html, "MOST_POINTS", 50)
+    html = overview_html.map_html(learn(data, "ESZSL"), "/list", "")
+    shown_rows = len(overview_html.shown_points(len(data.pool)))
+    assert shown_rows <= 50
+    assert f"{shown_rows} of {len(data.pool)} are shown." in html
+
+
+def test_confusions_are_unsure_answers_between_two_classes(data):
     outcome = learn(data, "ESZSL")
-    html = overview_html.map_html(outcome)
-    assert html.count("<circle") == len(data.pool)
-    rings = int(unsure(outcome.result.confidence).sum())
-    assert html.count('fill="none"') == rings
     table = overview_html.confusion_html(outcome)
     assert table.count('scope="row"') == len(data.candidates)
-    for pair in re.findall(r'data-pair="([^"]*)"', table):
+    listed = []
+    for pair, count in re.findall(r'data-pair="([^"]*)".*?>(\d+)</button>', table):
         one, other = map(int, pair.split(","))
         rows = overview_html.rows_between(outcome, one, other)
-        assert set(outcome.result.labels[rows]) == {one}
-        assert (np.diff(outcome.result.probabilities[rows, other]) <= 0).all()
+        assert len(rows) == int(count)
+        order = np.argsort(-outcome.result.probabilities[rows], axis=1)
+        assert {tuple(line) for line in order[:, :2].tolist()} == {(one, other)}
+        listed += rows
+    assert sorted(listed) == np.flatnonzero(unsure(outcome.result.confidence)).tolist()
+    certain = outcome.with_labels(dict.fromkeys(listed, data.candidates[0]))
+    assert "No answer is unsure." in overview_html.confusion_html(certain)
 
 
-def test_a_picture_that_is_gone_is_a_card_with_its_name(data, tmp_path):
-    library = Library(tmp_path, Roots([tmp_path]), SessionStore(tmp_path / "sessions"))
+def test_a_picture_that_is_gone_is_a_card_with_its_name(data, library):
     card = library.picture(library.add(data), 3)
     assert card.media_type == "image/svg+xml"
     assert "3.png cannot be shown" in card.body.decode()

@@ -11,17 +11,28 @@ import numpy as np
 import pytest
 
 from pictures import COLOURS, NOBODY_LABELLED, write_attributes, write_pictures
+from texts import Bags, write_classes, write_texts
 from unseen import labelling
 from unseen.exceptions import DataError
 from unseen.labelling import Task, fit
 from unseen.serving.studio import sessions
 from unseen.serving.studio.app import Library
-from unseen.serving.studio.class_table import check_html, save_table, table_text, with_class
+from unseen.serving.studio.class_table import (
+    check_html,
+    class_names,
+    save_table,
+    seen_classes,
+    table_text,
+    with_class,
+)
+from unseen.serving.studio.data_sources import read_source
+from unseen.serving.studio.dropped_items import Dropped, places_of
 from unseen.serving.studio.folder_browser import entries
-from unseen.serving.studio.live_session import NONE_OF_THESE, LiveSession, Stopped, read_source
+from unseen.serving.studio.live_session import LiveSession, Stopped
 from unseen.serving.studio.method_choice import DEFAULT, explanation, groups_for
+from unseen.serving.studio.outcomes import NONE_OF_THESE
 from unseen.serving.studio.roots import Roots
-from unseen.serving.studio.sessions import PHOTOGRAPHS, Session, SessionStore, Source
+from unseen.serving.studio.sessions import PHOTOGRAPHS, TEXTS, Session, SessionStore, Source
 from unseen.serving.studio.studio_downloads import write_labels
 
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
@@ -213,7 +224,7 @@ def test_labels_of_the_studio_are_those_of_the_command_line_with_the_same_correc
     from unseen.features import backbone
 
     again = labelling.extract(prepared, backbone("colours"), None)
-    expected = fit(Task(again, method, corrections=live.corrections)).labels()
+    expected = fit(Task(again, method, corrections=live.marked)).labels()
     expected.write(tmp_path / "expected.csv")
     assert written.read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
@@ -226,25 +237,37 @@ def test_opened_again_it_shows_the_result_of_before_and_the_labels_since(live, l
     live.give(1, "purple")
     again = LiveSession(SessionStore(library.sessions.folder).load(live.session.identity), library)
     asyncio.run(again.run(again=False))
-    assert again.corrections == {0: "white", 1: "purple"}
+    assert again.marked == {0: "white", 1: "purple"}
     np.testing.assert_array_equal(
         again.results[0].result.probabilities, live.results[0].result.probabilities
     )
     assert (library.sessions.place(live.session.identity) / f"labels-{method}.csv").is_file()
 
 
-def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live):
-    item = live.data.items[3]
+def test_what_is_none_of_these_is_left_out_until_it_is_taken_back(live, tmp_path):
+    first = live.results[0]
     live.give(3, NONE_OF_THESE)
-    assert live.corrections == {}
+    assert live.results[0].classes == [*first.classes, NONE_OF_THESE], "it is shown at once"
     asyncio.run(live.run())
-    assert item not in live.data.items
-    assert len(live.data.pool) == 17
-    place = live.full_row(item)
-    assert live.row_of(place) is None
-    live.release(place)
+    result = live.results[0]
+    assert (result.result.labels == 3).tolist() == [row == 3 for row in range(18)]
+    assert all(len(line) == 18 for line in (result.result.joined, result.history[0].labels))
+    others = np.arange(18) != 3
+    alone = fit(Task(live.data.without([3]))).probabilities
+    np.testing.assert_array_equal(result.result.probabilities[others][:, :3], alone)
+    written = write_labels(result, tmp_path).read_text()
+    assert f"{live.data.items[3]},{NONE_OF_THESE},1.0000," in written
+    live.give(3, None)
     asyncio.run(live.run())
-    assert item in live.data.items
+    np.testing.assert_array_equal(live.results[0].result.probabilities, first.result.probabilities)
+
+
+def test_labels_of_pictures_that_are_gone_do_no_harm(live):
+    live.session.give("gone.png", NONE_OF_THESE)
+    live.session.give("gone-too.png", "white")
+    asyncio.run(live.run())
+    assert live.problem == ""
+    assert live.marked == {}
 
 
 def test_what_changed_is_said(live):
@@ -264,6 +287,19 @@ def test_stopped_it_keeps_the_last_result(live, monkeypatch):
     asyncio.run(live.run())
     assert live.outcomes is before
     assert "Stopped" in live.problem
+    assert not live.work.going
+
+
+def test_a_fault_is_told_and_keeps_the_last_result(live, monkeypatch):
+    before = live.outcomes
+
+    def faulty(*arguments):
+        raise TypeError("one argument too many")
+
+    monkeypatch.setattr("unseen.serving.studio.live_session.learn", faulty)
+    asyncio.run(live.run())
+    assert live.outcomes is before
+    assert live.problem == "This failed, and should not have: TypeError: one argument too many"
     assert not live.work.going
 
 
@@ -298,6 +334,66 @@ def test_the_class_table_is_shown_added_to_and_checked(library, tmp_path):
     assert described.splitlines() == ["class,description", "fox,", "bat,flies at night"]
     names = table_text(library, Source(PHOTOGRAPHS, asked.seen))
     assert names.splitlines()[:2] == ["class,description", '"blue",'.replace('"', "")]
+
+
+def test_the_classes_of_texts_are_shown_added_to_and_checked(library, tmp_path, monkeypatch):
+    monkeypatch.setattr("unseen.features.text_encoder", lambda name="minilm": Bags())
+    pool, classes = write_texts(tmp_path / "t.csv"), write_classes(tmp_path / "c.csv")
+    asked = Source(TEXTS, "", str(pool), str(classes))
+    text = table_text(library, asked)
+    assert text.startswith("class,description\nrefund,money back")
+    longer = with_class(text, "invoice", "money bill payment due", "")
+    assert class_names(longer) == ["refund", "parcel", "login", "invoice"]
+    html = check_html(save_table(longer, library), [], texts=True)
+    assert "<td>invoice</td><td>to find</td><td>refund</td>" in html
+    examples = with_class("name,example,example2\nrefund,a,b\n", "login", "I forgot it", "")
+    assert examples.splitlines()[-1] == "login,I forgot it,"
+    seen = write_texts(tmp_path / "s.csv", column="label")
+    assert seen_classes(library, Source(TEXTS, str(seen), str(pool))) == ["login", "parcel", "refund"]
+    assert table_text(library, Source(TEXTS, str(seen), str(pool))).splitlines()[:2] == [
+        "class,description",
+        "login,",
+    ]
+    with pytest.raises(DataError, match="no column 'class'; columns are kind, words"):
+        class_names("kind,words\nfox,red\n")
+    with pytest.raises(DataError, match="The table is empty"):
+        class_names("")
+
+
+def test_what_is_dropped_is_found_by_its_name_and_content(tmp_path):
+    roots = Roots([tmp_path / "home"])
+    for place in ("home/a/photos", "home/b/photos", "home/c/photos", "outside/photos"):
+        (tmp_path / place).mkdir(parents=True)
+    for place in ("home/a", "home/b", "outside"):
+        (tmp_path / place / "photos" / "1.jpg").write_bytes(b"jpeg")
+    (tmp_path / "home" / "classes.csv").write_bytes(b"class\n")
+    (tmp_path / "home" / "a" / "classes.csv").write_bytes(b"longer\n\n")
+    photos = Dropped.told({"name": "photos", "folder": True, "names": ["1.jpg"], "size": 0})
+    home = tmp_path / "home"
+    assert places_of(photos, roots) == [home / "a" / "photos", home / "b" / "photos"]
+    assert places_of(photos, roots, [home / "b"])[0] == home / "b" / "photos"
+    table = Dropped.told({"name": "classes.csv", "folder": False, "names": [], "size": 6})
+    assert places_of(table, roots) == [home / "classes.csv"]
+    assert places_of(Dropped("home", True, ("a", "b")), roots) == [home]
+    with pytest.raises(DataError, match=r"no such folder was found in .*home, the folders that"):
+        places_of(Dropped("elsewhere", True), roots)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "photos",
+        {"name": "photos"},
+        {"name": "../photos", "folder": True, "names": [], "size": 0},
+        {"name": "photos", "folder": True, "names": ["../../etc/passwd"], "size": 0},
+        {"name": "photos", "folder": True, "names": [3], "size": 0},
+        {"name": "photos", "folder": True, "names": [], "size": "1"},
+    ],
+)
+def test_a_drop_that_is_none_is_refused(content):
+    with pytest.raises(DataError, match="Drop a folder or a file"):
+        Dropped.told(content)
 
 
 def test_the_browser_of_folders_lists_no_hidden_ones(tmp_path):

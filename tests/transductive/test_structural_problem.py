@@ -26,7 +26,7 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     pool, codes, weights = random.normal(size=(3, 30)), np.arange(3), np.full(3, 2.0)
     C, mu = 2.0, 0.5
     metric = Sums.of(many, 6).metric(shrinkage)
-    problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)), True)
+    problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)))
     problem.labelled_only(1e-6, max_iter=9999)  # as TASTE does: the start knows no metric
     problem.measure(C, metric)
     found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
@@ -66,7 +66,7 @@ def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyP
 
     def found(rounds: list[Rows]) -> Any:
         choice = Choice(9.0, 0.5, None, Sums.of(rows, 6))
-        problem = StructuralProblem(rows, A, B, choice, True)
+        problem = StructuralProblem(rows, A, B, choice)
         problem.labelled_only(1e-4)
         return [problem.with_pseudo_labels(pool, 1e-4).compatibility for pool in rounds]
 

@@ -66,7 +66,7 @@ class TaskOptions:
 
         share = self._share()
         unknown = self.unknown or labelling.UNKNOWN
-        known = labelling.read_known(self.known, data, "" if share is None else unknown)
+        known = labelling.read_known(self.known, data, unknown)
         return labelling.Task(data, self.method, self.seed, known, share, unknown)
 
     def _share(self) -> float | str | None:

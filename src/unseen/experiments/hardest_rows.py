@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +44,7 @@ def _picture(name: str, data: ZeroShotDataset, row: int) -> str | None:
     from PIL import Image
 
     if name == "letters":
-        from sklearn.datasets import load_digits
-
-        pixels = load_digits().images[row - int(data.test_unseen[0])]
+        pixels = _digits()[row - int(data.test_unseen[0])]
         image = Image.fromarray(np.uint8(255 - pixels * 255 / 16)).resize((64, 64), 0)
     else:
         path = _file(name, data, row)
@@ -55,6 +54,14 @@ def _picture(name: str, data: ZeroShotDataset, row: int) -> str | None:
             image = opened.convert("RGB")
         image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
     return data_address(png_bytes(image), "image/png")
+
+
+@cache
+def _digits() -> Array:
+    """Return the pictures of the handwritten digits; reading them takes longer than most fits."""
+    from sklearn.datasets import load_digits
+
+    return np.asarray(load_digits().images)
 
 
 def _file(name: str, data: ZeroShotDataset, row: int) -> Path | None:

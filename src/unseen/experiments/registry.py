@@ -39,6 +39,9 @@ NEARBY = Path("..") / "shared" / "data"
 """A data folder beside the project, relative to where the command is run."""
 _WORDS = re.compile(r"(?P<base>.+)\+(?P<kind>words|both)=(?P<file>.+)")
 """A data set whose class vectors are those of its class names, alone or beside its attributes."""
+LETTERS_NUMBERS = 150_000
+"""Numbers that the embedded data set holds, about."""
+
 STANDARD_SPLITS = ("AWA", "APY", "CUB")
 """Beginnings of the folders' names whose standard split is known. Their ``testclasses.txt`` does not
 tell it: in the xlsa17 layout that file lists the proposed split."""
@@ -239,6 +242,27 @@ def fingerprint(name: str, extra: Path | None = None) -> str:
         with file.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()[:16]
+
+
+def size(name: str, extra: Path | None = None) -> float:
+    """Return about how many numbers a data set holds, without loading it.
+
+    Examples
+    --------
+    >>> size("letters") < size("simulated-AwA@0.1x64") < size("simulated-AwA@0.1")
+    True
+    """
+    if by_words := _WORDS.fullmatch(name):
+        return size(by_words["base"], extra)
+    if simulated := _SIMULATED.fullmatch(name):
+        shape = SHAPES[simulated["like"]]
+        rows = float(simulated["scale"] or 1) * (shape.seen_rows + shape.unseen_rows)
+        return rows * int(simulated["features"] or shape.features)
+    path = None if name == "letters" else _path(name, extra)
+    if path is None:
+        return float(LETTERS_NUMBERS)
+    files = [path] if path.is_file() else [p for p in path.glob("*") if p.is_file()]
+    return sum(file.stat().st_size for file in files) / 4
 
 
 def paper_column(name: str) -> str | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -18,6 +20,8 @@ from unseen.experiments.run import Loader, attempt
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnContext
     from multiprocessing.process import BaseProcess
+
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
 @dataclass
@@ -59,9 +63,28 @@ def in_processes(
 def _start(context: SpawnContext, folder: Path | None, threads: int) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, folder, threads), daemon=True)
-    process.start()
+    with blas_environment(threads):
+        process.start()
     theirs.close()
     return _Worker(process, ours)
+
+
+@contextmanager
+def blas_environment(threads: int) -> Iterator[None]:
+    """Let processes that start meanwhile have so many threads of linear algebra.
+
+    A limit of ``threadpoolctl`` holds for the libraries that are loaded, and SciPy brings one of its
+    own that a fit may load later. More threads than a process has cores wait for each other, and spin.
+    """
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _give(worker: _Worker, queue: list[Cell]) -> None:

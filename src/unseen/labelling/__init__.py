@@ -29,9 +29,9 @@ from unseen.labelling.photo_models import (
 )
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
-from unseen.labelling.reviewing import read_known, write_known, write_review
+from unseen.labelling.reviewing import read_known, rows_to_review, write_known, write_review
 from unseen.labelling.task import UNKNOWN, Task, check_strangers
-from unseen.labelling.text_files import is_text_file, read_texts
+from unseen.labelling.text_files import is_text_file, read_class_texts, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
 from unseen.labelling.text_pool import (
@@ -39,6 +39,7 @@ from unseen.labelling.text_pool import (
     embedded_texts,
     extract_texts,
     prepare_texts,
+    text_class_table,
 )
 
 __all__ = [
@@ -76,12 +77,15 @@ __all__ = [
     "prepare",
     "prepare_texts",
     "prepare_with_texts",
+    "read_class_texts",
     "read_classes",
     "read_known",
     "read_names",
     "read_texts",
     "recipe_of",
+    "rows_to_review",
     "save_model",
+    "text_class_table",
     "write_known",
     "write_report",
     "write_review",

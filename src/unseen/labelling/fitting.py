@@ -40,7 +40,7 @@ class Fitted:
     task: Task
     model: Any
     classes: list[str]
-    """Of the columns of ``probabilities``: the candidates and, with strangers, ``task.unknown``."""
+    """Of the columns of ``probabilities``: the candidates and ``task.unknown``, if rows may have it."""
     probabilities: Array
     """One row for each item of the pool; corrected rows are certain of their class."""
     rounds: Array | None
@@ -67,13 +67,19 @@ class Fitted:
 
     def corrected(self, corrections: Mapping[int, str]) -> Fitted:
         """Return the same model with labels that a person gave since it was fitted."""
-        probabilities = certain(self.probabilities, corrections, self.classes)
+        classes, probabilities = self.classes, self.probabilities
+        if self.task.unknown in corrections.values() and self.task.unknown not in classes:
+            classes = [*classes, self.task.unknown]
+            probabilities = np.hstack([probabilities, np.zeros((len(probabilities), 1))])
+        probabilities = certain(probabilities, corrections, classes)
         task = replace(self.task, corrections=dict(corrections))
         strangers = self.strangers
         if strangers is not None:
             strangers = strangers.copy()
             strangers[list(corrections)] = [label == task.unknown for label in corrections.values()]
-        return replace(self, task=task, probabilities=probabilities, strangers=strangers)
+        return replace(
+            self, task=task, classes=classes, probabilities=probabilities, strangers=strangers
+        )
 
     def labels(self, coverage: float | None = None) -> Labels:
         """Return the labels of the pool, least confident first; in a trial, with the accuracy.
@@ -115,8 +121,8 @@ def fit(task: Task, observer: Observer | None = None) -> Fitted:
     their class. An inductive method does not get the pool, unless labels of it were corrected: then it
     learns once more, from the labelled rows and from the pool with its own answers, corrected.
 
-    Where strangers are looked for, every method gets the pool, an inductive one for that alone, and
-    rows of which a person said that they belong to no candidate are left out of it.
+    Rows of which a person said that they belong to no candidate are left out of the pool. Where
+    strangers are looked for, every method gets the pool, an inductive one for that alone.
 
     Parameters
     ----------

@@ -13,7 +13,17 @@ from unseen.labelling.labels import COLUMNS
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.table_cells import read_cells
 from unseen.spreadsheet_cells import neutral_cell
-from unseen.statistics.review_queue import rows_to_review
+from unseen.statistics import review_queue
+
+
+def rows_to_review(fitted: Fitted, n: int) -> list[int]:
+    """Return the rows of the pool whose labels would help most, the most worthwhile first.
+
+    Those that a person has labelled already are left out.
+    """
+    given = fitted.task.corrections
+    chosen = review_queue.rows_to_review(fitted.probabilities, n + len(given))
+    return [int(row) for row in chosen if int(row) not in given][:n]
 
 
 def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
@@ -32,8 +42,7 @@ def write_review(path: str | Path, fitted: Fitted, n: int) -> int:
         How many were written; those that a person has labelled already are left out.
     """
     data, order = fitted.task.data, (-fitted.probabilities).argsort(axis=1, kind="stable")
-    chosen = rows_to_review(fitted.probabilities, n + len(fitted.task.corrections))
-    rows = [int(row) for row in chosen if int(row) not in fitted.task.corrections][:n]
+    rows = rows_to_review(fitted, n)
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         named = [_item_column(data), *["text"] * (data.texts is not None)]

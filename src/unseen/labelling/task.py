@@ -58,7 +58,7 @@ class Task:
     seed: int = 0
     """For what a method draws at random."""
     corrections: Mapping[int, str] = field(default_factory=dict)
-    """Row of the pool → the class that a person gave it; or ``unknown``, where strangers are asked."""
+    """Row of the pool → the class that a person gave it; or ``unknown``, if it belongs to none."""
     strangers: float | str | None = None
     """Whether items may belong to no candidate: None for no, "auto", or their share of the pool."""
     unknown: str = UNKNOWN
@@ -78,8 +78,10 @@ class Task:
 
         All others take part, in their order.
         """
+        if self.unknown in {str(c) for c in self.data.candidates}:
+            return np.array([], dtype=np.intp)
         rows = [row for row, label in self.corrections.items() if label == self.unknown]
-        return np.array(sorted(rows) if self.strangers is not None else [], dtype=np.intp)
+        return np.array(sorted(rows), dtype=np.intp)
 
     def without_left_out(self) -> Task:
         """Return the task that a method learns: without the rows that are left out."""
@@ -104,7 +106,7 @@ class Task:
 
     def observed(self, observer: Observer | None) -> Observer | None:
         """Return an observer of rounds that shows them with every row and column of the answers."""
-        if observer is None or self.strangers is None:
+        if observer is None or (self.strangers is None and not len(self.left_out)):
             return observer
 
         def show(number: int, probabilities: Array) -> None:

@@ -111,7 +111,7 @@ def extract_texts(
         raise DataError("There are no texts to encode. Give a file of texts.", options=("texts",))
     labelled = preparation.seen.texts if preparation.seen is not None else []
     encoded = encode_texts([*labelled, *pool.texts], encoder, store, on_progress=on_progress)
-    table = describe(given.names, encoder, given.descriptions, NAME_PROMPT)
+    table = text_class_table(given, encoder)
     recipe = Recipe(encoder.name, prompt=NAME_PROMPT)
     return _pool_data(
         preparation,
@@ -122,6 +122,11 @@ def extract_texts(
         computed=encoded.computed,
         reused=encoded.reused,
     )
+
+
+def text_class_table(given: Given, encoder: TextEncoder) -> ClassTable:
+    """Return the vectors of classes, by the encoder of the texts: of their texts, or of their names."""
+    return describe(given.names, encoder, given.descriptions, NAME_PROMPT)
 
 
 def embedded_texts(

@@ -141,9 +141,12 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
     keys = np.empty(rows, dtype=np.uint64)
     factors = np.random.default_rng(seed).integers(2**63, size=len(read), dtype=np.uint64) * 2 + 1
     values = np.empty((min(rows, KEY_ROWS), len(read)))
+    gathered = np.empty(values.shape, X.dtype)
     spare = np.empty(values.shape, dtype=np.uint64)
     for part in blocks(rows, KEY_ROWS):
-        block = X[part] if len(read) == columns else X[part][:, read]
+        block = X[part]
+        if len(read) < columns:
+            block = np.take(block, read, axis=1, out=gathered[: len(block)], mode="clip")
         own = values[: len(block)]
         np.add(block, 0.0, out=own)  # -0.0 becomes 0.0: both are one number
         mixed = own.view(np.uint64)

@@ -91,36 +91,40 @@ class Subspace:
         return self._basis.count
 
     def replace(self, place: int, operator: Operator | None) -> None:
-        """Put another operator, or none, in place of one; the basis begins anew."""
-        self._kept[place] = self._images_of(operator)
-        self.restart()
+        """Put another operator, or none, in place of one, and take its images of the basis.
 
-    def renew(self, place: int, operator: Halves, near: Array) -> None:
-        """Put in place of halves others with the same first; begin with what is near, as in restart.
+        Where both are halves with the same first, call :meth:`renew` instead.
+        """
+        self._kept[place] = images = self._images_of(operator)
+        if images is not None and self.rank:
+            images.widen(self._basis.taken, self._basis.taken)
 
-        Where that lies in the basis, which solutions do, its images are known, and the first half too.
+    def renew(self, place: int, operator: Halves) -> None:
+        """Put in place of halves others with the same first: what it made of the basis is used."""
+        kept = self._kept[place]
+        if kept is None:
+            return self.replace(place, operator)
+        kept.renew(operator, self._basis.taken)
+
+    def restart(self, near: Array) -> None:
+        """Begin the basis anew, with the span of what should be near the next solutions, (p, k).
+
+        Where that lies in the basis, as solutions do, its images are known and cost no product.
         """
         near = near.astype(self._dtype)
-        Q, kept = self._basis.taken, self._kept[place]
+        Q = self._basis.taken
         U = Q.T @ near
-        if kept is None or np.linalg.norm(near - Q @ U) > SPAN_TOLERANCE * np.linalg.norm(near):
-            self.replace(place, operator)
-            return self.restart(near)
+        if np.linalg.norm(near - Q @ U) > SPAN_TOLERANCE * np.linalg.norm(near):
+            self._basis.count = 0
+            for images in self._kept:
+                if images is not None:
+                    images.forget()
+            return self._widen(_orthonormal(near))
         U = _orthonormal(_orthonormal(U))
         self._basis.turn(U)
         for images in self._kept:
             if images is not None:
                 images.turn(U)
-        kept.renew(operator, self._basis.taken)
-
-    def restart(self, near: Array | None = None) -> None:
-        """Begin the basis anew, with the span of what should be near the next solutions, (p, k)."""
-        self._basis.count = 0
-        for kept in self._kept:
-            if kept is not None:
-                kept.forget()
-        if near is not None:
-            self._widen(_orthonormal(near.astype(self._dtype)))
 
     def solve(
         self, R: Array, system: System, tol: float = TOLERANCE, least: float = 0.0

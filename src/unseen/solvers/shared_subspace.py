@@ -47,11 +47,14 @@ class SharedSubspace:
         Where the rows behind it are those of the last pool, with other weights, what they made of it is
         used.
         """
-        if isinstance(operator, Halves) and rows is not None and rows is self._pool:
-            self._space.renew(POOL, operator, near)
+        renewed = isinstance(operator, Halves) and rows is not None and rows is self._pool
+        if not renewed:
+            self.without_pool()
+        self._space.restart(near)
+        if isinstance(operator, Halves) and renewed:
+            self._space.renew(POOL, operator)
         else:
             self._space.replace(POOL, operator)
-            self._space.restart(near)
         self._pool = rows
 
     def without_pool(self) -> None:

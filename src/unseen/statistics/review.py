@@ -20,7 +20,13 @@ from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt, start_of
 from unseen.statistics.held_out import fit_calibration, per_class_accuracy, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import Pool, scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.visual_space import (
+    SCALED_ROWS,
+    Pool,
+    scaled_rows,
+    seen_statistics,
+    usual_scaling,
+)
 from unseen.typing import Array, RowValues
 
 FEWEST_TO_REHEARSE = 6
@@ -53,8 +59,9 @@ LOSS_TO_REPORT = -0.01
 CALIBRATION_ROWS = 600
 """Rows of a rehearsal on which probabilities are calibrated, at most."""
 
-SKETCH_ROWS = 3000
-"""Rows of the pool that the review looks at; rehearsals have as many."""
+SKETCH_ROWS, SKETCH_NUMBERS = 3000, 4_000_000
+"""Rows of the pool that the review looks at, and numbers in them, at most; rehearsals have as many. Up
+to 1,333 columns the first limit holds, beyond them the second: a review then costs the same."""
 
 LEAST_ROWS = 20
 """Labelled rows of a class that it looks at, if there are so many."""
@@ -153,9 +160,9 @@ def review_pool(
     K, L = len(seen), len(vectors)
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
-    scaling = usual_scaling(rows.X)
-    few = sampled(pool, SKETCH_ROWS)
+    few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
+    scaling = usual_scaling(some.X)
     basis = None
     if min(some.X.shape) > SKETCH_COLUMNS:
         basis = first_directions(scaled_rows(some.thinned(LEAST_ROWS).X, scaling))
@@ -172,7 +179,7 @@ def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
     if basis is None:
         return np.asarray(scaled_rows(X, scaling))
     out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
-    for part in blocks(len(X)):
+    for part in blocks(len(X), SCALED_ROWS):
         out[part] = scaled_rows(X[part], scaling) @ basis
     return out
 

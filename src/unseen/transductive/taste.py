@@ -46,7 +46,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
       real data.
     - The start is :class:`~unseen.ASTE` as it is. In the rounds the regulariser measures V by the
       within-class covariance of the seen rows, shrunk to its mean variance (``shrinkage=None`` gives
-      the paper's plain norm), and "auto" means a fixed, moderate C.
+      the paper's plain norm), and "auto" means a fixed, moderate C. Fast training on wide rows
+      knows that covariance in a small subspace about the class means.
     - Selection leans to equal class shares where a review by rehearsals on seen classes finds the
       pool even, else to the shares that the pool shows.
     - ``solver="sgd"`` is the paper's descent: every round goes on from the V of the round before with
@@ -196,7 +197,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         choice = self._choose_ridges(rows, own.T, C, mu, held=held)
         if self.solver != "exact":
             return self._start_descent(split, rows, choice, held)
-        problem = StructuralProblem(rows, own.T, split.vectors.T, choice, rounds)
+        problem = StructuralProblem(rows, own.T, split.vectors.T, choice)
         self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)

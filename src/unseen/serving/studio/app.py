@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import tempfile
 from functools import lru_cache
@@ -24,14 +25,16 @@ from unseen.serving.studio.desk import Desk
 from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.page_frame import page_frame
 from unseen.serving.studio.page_policy import PagePolicy
+from unseen.serving.studio.picture_lists import told
 from unseen.serving.studio.roots import Roots
 from unseen.serving.studio.sessions import SessionStore
 from unseen.serving.studio.start_page import StartPage
 
-THUMBNAIL_PIXELS = 192
+THUMBNAIL_PIXELS, LARGE_PIXELS = 192, 960
+SCRIPTS = ("drop_zone.js", "gallery.js", "list_loading.js", "pool_map.js")
 SMALL_PNG_BYTES = 4096
 """A PNG below this size is sent as it is."""
-CACHED_THUMBNAILS = 4096
+CACHED_THUMBNAILS, CACHED_LARGE = 4096, 32
 RECONNECT_SECONDS = 30.0
 """For which a page is kept whose browser is silent: a fit may take all of a machine's time."""
 
@@ -81,8 +84,8 @@ class Studio:
 def _pages(library: Library, folder: Path | None) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.get("/picture/{key}/{row}")(library.picture)
-
-    app.get("/studio/gallery.js")(_script)
+    app.get("/session/{identity}/list/{what:path}")(library.told)
+    app.get("/studio/{name}")(_script)
 
     @ui.page("/")
     def start() -> None:
@@ -137,7 +140,15 @@ class Library:
             self._data[key] = data
         return key
 
-    def picture(self, key: str, row: int) -> Response:
+    def told(self, identity: str, what: str) -> Response:
+        """Answer with the list of pictures that a gallery or the map of a session shows."""
+        try:
+            content = json.dumps(told(self.open(identity), what), ensure_ascii=False)
+        except (LookupError, ValueError):  # of a result that is no longer there
+            raise HTTPException(404, "There is no such list.") from None
+        return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
+
+    def picture(self, key: str, row: int, large: bool = False) -> Response:
         """Answer with a thumbnail; rows are numbers, so that no path can be asked for."""
         data = self._data.get(key)
         if data is None or not 0 <= row < len(data.pool):
@@ -146,21 +157,32 @@ class Library:
             kind, content = "image/svg+xml", text_card(data.texts[row])
         else:
             try:
-                kind, content = _thumbnail(data.paths[row])
+                show = _large if large else _thumbnail
+                kind, content = show(data.paths[row])
             except Exception:  # it was readable before; a card with its name is better than a gap
                 kind, content = "image/svg+xml", text_card(f"{data.paths[row].name} cannot be shown")
         return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
-def _script() -> Response:
-    content = (resources.files(__package__) / "gallery.js").read_bytes()
+def _script(name: str) -> Response:
+    if name not in SCRIPTS:
+        raise HTTPException(404, "There is no such script.")
+    content = (resources.files(__package__) / name).read_bytes()
     return Response(content, media_type="text/javascript", headers={"cache-control": "no-cache"})
 
 
 @lru_cache(maxsize=CACHED_THUMBNAILS)
 def _thumbnail(path: Path) -> tuple[str, bytes]:
+    return _small(path, THUMBNAIL_PIXELS)
+
+
+@lru_cache(maxsize=CACHED_LARGE)
+def _large(path: Path) -> tuple[str, bytes]:
+    return _small(path, LARGE_PIXELS)
+
+
+def _small(path: Path, pixels: int) -> tuple[str, bytes]:
     data = read_picture_file(path)
     if len(data) < SMALL_PNG_BYTES and path.suffix.lower() == ".png":
         return "image/png", data
-    picture = open_picture(data, THUMBNAIL_PIXELS)
-    return "image/jpeg", jpeg_thumbnail(picture, THUMBNAIL_PIXELS, THUMBNAIL_PIXELS)
+    return "image/jpeg", jpeg_thumbnail(open_picture(data, pixels), pixels, pixels)

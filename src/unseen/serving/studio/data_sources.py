@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from unseen import features, labelling
 from unseen.datasets import load_letters_to_digits
 from unseen.files import need
 from unseen.labelling import PoolData
+from unseen.serving.studio.sessions import EXAMPLE, TEXTS, Source
+
+if TYPE_CHECKING:
+    from unseen.serving.studio.app import Library
 
 DIGIT_PIXEL_SIDE = 6
 """A pixel of a handwritten digit becomes a square of this side."""
@@ -132,3 +137,33 @@ def texts(
 
     with features.FeatureStore() as store:
         return labelling.extract_texts(preparation, features.text_encoder(), store, report_progress)
+
+
+def read_source(source: Source, library: Library, tell: Callable[[int, int], None]) -> PoolData:
+    """Return the data that a session names; paths outside the roots are refused."""
+    roots = library.roots
+    if source.kind == EXAMPLE:
+        return library.embedded()
+    classes = _class_table(source, library)
+    if source.kind == TEXTS:
+        return texts(
+            roots.path(source.pool), classes, source.column, roots.optional_path(source.seen), tell
+        )
+    return photographs(
+        roots.path(source.seen),
+        roots.optional_path(source.pool),
+        classes,
+        held_out=roots.names(source.held_out),
+        backbone=roots.backbone(source.backbone),
+        on_progress=tell,
+    )
+
+
+def _class_table(source: Source, library: Library) -> Path | None:
+    """Return the table of classes: one that was edited on the page lies with the sessions."""
+    if not source.classes:
+        return None
+    path = Path(source.classes)
+    if path.resolve().is_relative_to(library.sessions.folder.resolve()):
+        return path
+    return library.roots.path(source.classes)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from nicegui import background_tasks, ui
 from nicegui.events import GenericEventArguments
 
+from unseen.metrics import unsure
 from unseen.serving.studio import overview_html, pool_html
 from unseen.serving.studio.class_chooser import ClassDialogue, draw_labels
-from unseen.serving.studio.gallery_html import gallery, rows_to_review, tile
+from unseen.serving.studio.gallery_html import gallery, pictures_attribute
 from unseen.serving.studio.live_session import LiveSession
 from unseen.serving.studio.method_board import REPORT_PRESSED_BUTTON, MethodBoard
 from unseen.serving.studio.outcomes import Outcome, compare
-from unseen.serving.studio.page_frame import page_frame
+from unseen.serving.studio.page_frame import page_frame, page_part
+from unseen.serving.studio.picture_lists import CHANGED, MAP, REVIEW, list_address
 from unseen.serving.studio.studio_downloads import draw_downloads
 
 if TYPE_CHECKING:
@@ -42,10 +44,13 @@ class Desk:
         self._version = -1
         self._drawn: object = None
         self._labels: dict[str, str] = {}
+        self._asking = False
+        """Whether a dialogue is open; what lies behind it is drawn again when it closes."""
 
     def draw(self) -> None:
         """Lay out the page, and let it follow the session."""
-        with page_frame(f"About {self.live.session.source.text()}."):
+        source = self.live.session.source
+        with page_frame(f"About {source.text()}.", source.kind):
             with ui.element("div").classes("line"):
                 name = ui.input("Name of the session", value=self.live.session.name)
                 name.props("outlined dense").classes("name")
@@ -62,6 +67,7 @@ class Desk:
             self.downloads = _card("Downloads")
             self.compare_box = _card("Comparison")
             self.board_box = ui.element("div").classes("boards")
+            ui.html(page_part("keys_help.html"), sanitize=False)
         self.dialogues = ui.element("div")
         self._draw_bar()
         self._refresh()
@@ -112,7 +118,7 @@ class Desk:
             self._follow_rounds()
         elif live.outcomes:
             is_new = self._drawn is not live.outcomes
-            if is_new or self._labels != live.session.labels:
+            if is_new or (self._labels != live.session.labels and not self._asking):
                 self._draw_result(is_new)
 
     def _follow_rounds(self) -> None:
@@ -138,8 +144,7 @@ class Desk:
     def _add_board(self, name: str) -> MethodBoard:
         assert self.live.data is not None
         names = self.live.session.methods
-        kinds = ["two"] * (len(names) > 1) + ["texts"] * (self.live.data.texts is not None)
-        self.board_box.classes(remove="two texts", add=" ".join(kinds))
+        self.board_box.classes(remove="two", add="two" * (len(names) > 1))
         with self.board_box:
             board = MethodBoard(name, self.live, self._choose)
         self.boards.append(board)
@@ -168,35 +173,23 @@ class Desk:
         draw_labels(self.labels, live, self._choose)
         draw_downloads(self.downloads, self.library, live)
 
-    def _rows(self, outcome: Outcome, name: str, rows: list[int]) -> str:
-        data = outcome.fitted.task.data
-        tiles = [
-            tile(
-                row,
-                outcome.result,
-                outcome.classes[outcome.result.labels[row]],
-                self.live.marked,
-                data,
-                True,
-            )
-            for row in rows
-        ]
-        return gallery(self.live.key, name, tiles)
+    def _gallery(self, what: str, name: str, rows: list[int]) -> None:
+        content = gallery(self.live, what, name, len(rows), rows, self.live.marked, kind="captioned")
+        _clickable(content, self._pressed)
 
     def _draw_review(self, outcome: Outcome) -> None:
-        rows = rows_to_review(outcome.result, self.live.marked)
+        rows = self.live.rows_to_review
+        doubtful = int(unsure(outcome.result.confidence).sum())
         self.review.clear()
         self.review.visible = bool(rows)
         with self.review:
             ui.html(f"<h2>Look at these first <small>{len(rows):,}</small></h2>", sanitize=False)
-            ui.label(
-                "The least sure answers. Keys 1 to 9 choose a class, and the next picture comes."
-            ).classes("soft")
+            ui.label(_review_text(doubtful, len(rows), len(outcome.result.labels))).classes("soft")
             with ui.element("div").classes("line"):
                 ui.button("Review them one by one", on_click=lambda: self._review(rows)).props(
-                    "outline no-caps"
+                    "unelevated no-caps"
                 )
-            _clickable(self._rows(outcome, "Look at these first", rows), self._pressed)
+            self._gallery(REVIEW, "Look at these first", rows)
 
     def _draw_changed(self, outcome: Outcome) -> None:
         rows = self.live.changed_rows
@@ -209,16 +202,14 @@ class Desk:
                 f"{len(rows):,} of {total:,} have another class now; your own labels do not count."
             )
             if rows:
-                _clickable(self._rows(outcome, "What changed", rows), self._pressed)
+                self._gallery(CHANGED, "What changed", rows)
 
     def _draw_overview(self, outcome: Outcome) -> None:
+        result = outcome.result
+        address = list_address(self.live, MAP, result.labels, result.confidence)
         for box, title, content in (
-            (self.map, "Map", overview_html.map_html(outcome)),
-            (
-                self.doubts,
-                "Hard to tell apart",
-                overview_html.confusion_html(outcome),
-            ),
+            (self.map, "Map", overview_html.map_html(outcome, address, pictures_attribute(self.live))),
+            (self.doubts, "Hard to tell apart", overview_html.confusion_html(outcome)),
         ):
             box.clear()
             box.visible = len(outcome.classes) > 1
@@ -258,8 +249,20 @@ class Desk:
     def _review(self, rows: list[int]) -> None:
         """Ask for the class of one row after the other."""
         if self.live.results and not self.live.work.going:
+            self._asking = True
             with self.dialogues:  # what was pressed may be drawn anew while the dialogue is open
-                ClassDialogue(self.live, rows)
+                ClassDialogue(self.live, rows, self._asked)
+
+    def _asked(self) -> None:
+        self._asking, self._version = False, -1
+
+
+def _review_text(doubtful: int, listed: int, total: int) -> str:
+    """Say why these are to be looked at."""
+    if not doubtful:
+        return f"All {total:,} answers are sure. Of these, your label helps most."
+    text = f"{doubtful:,} of {total:,} answers are unsure, the least sure first."
+    return f"{text} Of the others, your label helps most." if listed > doubtful else text
 
 
 def _card(name: str) -> ui.element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from nicegui import ui
 from unseen.exceptions import DataError
 from unseen.serving.studio.roots import Roots
 
-MOST_ENTRIES = 500
-"""Entries of a folder that are listed."""
+MOST_ENTRIES, MOST_RECENT = 500, 5
+"""Entries of a folder, and places used before, that are listed."""
 
 
 def entries(folder: Path, suffixes: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
@@ -46,6 +46,8 @@ class FolderBrowser:
         How files end that may be chosen; () to choose a folder.
     start : str
         Where to begin, if that is a folder below a root.
+    recent : sequence of paths
+        What was chosen before.
     """
 
     def __init__(
@@ -55,11 +57,18 @@ class FolderBrowser:
         choose: Callable[[str], object],
         suffixes: tuple[str, ...] = (),
         start: str = "",
+        recent: Sequence[Path] = (),
     ) -> None:
         self._roots, self._choose, self._suffixes = roots, choose, suffixes
+        self._recent = recent[:MOST_RECENT]
         with ui.dialog() as self._dialog, ui.element("div").classes("chooser browser"):
             self._dialog.props(f'aria-label="{title}"')
             ui.label(title).classes("title").props('role=heading aria-level="2"')
+            if self._recent:
+                ui.label("Used before").classes("soft")
+                with ui.element("div").classes("entries"):
+                    for path in self._recent:
+                        self._entry(str(path), partial(self._take, path))
             self._list = ui.element("div").classes("entries")
             with ui.element("div").classes("line"):
                 if not suffixes:
@@ -116,3 +125,22 @@ class FolderBrowser:
     def _take(self, path: Path | None = None) -> None:
         self._dialog.close()
         self._choose(str(path or self._folder))
+
+
+def choose_place(title: str, places: Sequence[Path], choose: Callable[[str], object]) -> None:
+    """Ask which of some places is meant."""
+    with ui.dialog() as dialog, ui.element("div").classes("chooser browser"):
+        dialog.props(f'aria-label="{title}"')
+        ui.label(title).classes("title").props('role=heading aria-level="2"')
+
+        def take(path: Path) -> None:
+            dialog.close()
+            choose(str(path))
+
+        with ui.element("div").classes("entries"):
+            for path in places:
+                entry = ui.button(str(path), on_click=partial(take, path))
+                entry.props("flat no-caps align=left").classes("entry")
+        ui.button("Close", on_click=dialog.close).props("flat no-caps")
+    dialog.on("hide", dialog.delete)
+    dialog.open()

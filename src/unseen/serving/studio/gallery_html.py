@@ -1,96 +1,93 @@
-"""Galleries of pictures as plain HTML; ``gallery.js`` draws those near the window.
-
-Thousands of pictures change with every round. A gallery is one element that lists them, so that neither
-the page nor its first paint grows with their number.
-"""
+"""Galleries of pictures as plain HTML; ``gallery.js`` draws those near the window."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
 from html import escape
 
 import numpy as np
 
-from unseen.features.words import readable
-from unseen.labelling import PoolData
-from unseen.metrics import unsure
 from unseen.reporting.html_page import meter
-from unseen.serving.studio.outcomes import Snapshot
+from unseen.serving.studio.live_session import LiveSession
+from unseen.serving.studio.outcomes import Snapshot, said
+from unseen.serving.studio.overview_html import picture_address
+from unseen.serving.studio.picture_lists import class_list, list_address, rows_of_class
 from unseen.typing import Array
 
-CONFIDENCE_BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-LEAST_TO_REVIEW = 24
-"""Pictures to look at first, however sure all of them are."""
-SHOWN_LETTERS = 80
-"""Letters of a text that are read out."""
+CONFIDENCE_BINS = np.linspace(0, 1, 11)
 
 
-def picture_address(key: str, row: int | str) -> str:
-    """Return where the page finds the picture of a row; ``key`` is that of its data."""
-    return f"/picture/{key}/{row}"
+def gallery(live: LiveSession, what: str, name: str, count: int, *shown: object, kind: str = "") -> str:
+    """Return a gallery.
 
-
-def gallery(key: str, name: str, pictures: Iterable[tuple[int, str, str]]) -> str:
-    """Return a gallery; ``pictures`` are row, kinds of its tile, and what is said of it."""
-    listed = json.dumps([list(picture) for picture in pictures], ensure_ascii=False)
+    Parameters
+    ----------
+    live : LiveSession
+    what : str
+        The name of its list, which the browser asks for when the gallery comes near the window.
+    name : str
+    count : int
+        Of its pictures.
+    *shown
+        What its list depends on.
+    kind : str
+        "captioned" if the answer stands below each picture; such a gallery scrolls in a box of its own.
+    """
+    shelf = ('<div class="shelf">', "</div>") if kind else ("", "")
     return (
-        f'<div class="gallery" role="group" aria-label="{escape(name)}" '
-        f'data-address="{picture_address(key, "")}" data-pictures="{escape(listed)}"></div>'
+        f'{shelf[0]}<div class="gallery {kind}" role="group" aria-label="{escape(name)}" '
+        f'data-count="{count}" '
+        f'data-list="{escape(list_address(live, what, *shown))}"'
+        f"{pictures_attribute(live)}></div>{shelf[1]}"
     )
 
 
-def tile(
-    row: int, snapshot: Snapshot, name: str, corrections: Mapping[int, str], data: PoolData, final: bool
-) -> tuple[int, str, str]:
-    """Return a picture of a gallery: its row, the kinds of its tile, and what is said of it."""
-    confidence = float(snapshot.confidence[row])
-    kinds = ["yours"] if row in corrections else ["joined"] * bool(snapshot.joined[row] and not final)
-    kinds += ["unsure"] * bool(unsure([confidence])[0])
-    given = "your label" if row in corrections else f"{confidence:.0%} sure"
-    item = f"picture {row}" if not data.texts else data.texts[row][:SHOWN_LETTERS]
-    return row, " ".join(kinds), f"{item}: {readable(name)}, {given}"
+def pictures_attribute(live: LiveSession) -> str:
+    """Return where the pictures are; texts need none."""
+    if live.data is None or live.data.texts is not None:
+        return ""
+    return f' data-pictures="{picture_address(live.key, "")}"'
 
 
 def classes_html(
-    key: str,
-    snapshot: Snapshot,
-    classes: list[str],
-    corrections: Mapping[int, str],
-    data: PoolData,
-    final: bool,
+    live: LiveSession, method: str, snapshot: Snapshot, shown_round: int | None, classes: list[str]
 ) -> str:
     """Return a part for each class: how many pictures, how sure, and all of them.
 
-    While rounds run, those that just joined come first; at the end, the least sure ones, which are
-    those to look at.
+    Parameters
+    ----------
+    live : LiveSession
+    method : str
+    snapshot : Snapshot
+        The pool after a round, or the result.
+    shown_round : int or None
+        The place of the round; None for the result.
+    classes : list of str
+        Of the snapshot's columns.
     """
-    labels, confidence = snapshot.labels, snapshot.confidence
+    corrections, confidence = live.marked, snapshot.confidence
     parts = []
     for place, name in enumerate(classes):
-        rows = np.flatnonzero(labels == place)
-        joined = snapshot.joined[rows]
-        rows = rows[np.lexsort((confidence[rows],) if final else (-confidence[rows], ~joined))]
-        ordered = sorted(rows.tolist(), key=lambda row: row not in corrections)
-        mean = float(confidence[rows].mean()) if len(rows) else 0.0
-        new = 0 if final else int(joined.sum())
-        tiles = [tile(row, snapshot, name, corrections, data, final) for row in ordered]
-        pictures = gallery(key, readable(name), tiles) if tiles else _NO_PICTURE
+        rows = rows_of_class(snapshot, place, corrections, shown_round is None)
+        new = 0 if shown_round is None else int(snapshot.joined[rows].sum())
+        given = [(row, corrections[row]) for row in rows.tolist() if row in corrections]
+        shown = (rows, confidence[rows], given)
+        what = class_list(method, shown_round, place)
+        pictures = gallery(live, what, said(name), len(rows), *shown) if len(rows) else _NOTHING
         parts.append(
-            f'<section class="class" aria-label="{escape(readable(name))}"><header><h3>'
-            f"{escape(readable(name))}</h3><span>{len(rows):,}</span>"
+            f'<section class="class" aria-label="{escape(said(name))}"><header><h3>'
+            f"{escape(said(name))}</h3><span>{len(rows):,}</span>"
             + (f'<span class="new">+{new:,} now</span>' if new else "")
-            + f"{_confidence_bars(confidence[rows])}{meter(mean)}"
-            f'<span class="soft">{mean:.0%} sure</span></header>{pictures}</section>'
+            + (_confidence_html(confidence[rows]) if len(rows) else "")
+            + f"</header>{pictures}</section>"
         )
     return "".join(parts)
 
 
-_NO_PICTURE = '<span class="soft">no picture</span>'
+_NOTHING = '<span class="soft">Nothing has this class.</span>'
 
 
-def _confidence_bars(confidence: Array) -> str:
-    """Return bars: how many answers are how sure, from unsure to sure."""
+def _confidence_html(confidence: Array) -> str:
+    """Return bars that say how many answers are how sure, from 0 to 100%, and the mean."""
     counts, _ = np.histogram(confidence, CONFIDENCE_BINS)
     most = max(int(counts.max()), 1)
     said = ", ".join(
@@ -98,15 +95,9 @@ def _confidence_bars(confidence: Array) -> str:
         for count, low, high in zip(counts, CONFIDENCE_BINS, CONFIDENCE_BINS[1:], strict=False)
         if count
     )
-    bars = "".join(f'<i style="height:{max(100 * count / most, 4):.0f}%"></i>' for count in counts)
+    bars = "".join(f'<i style="height:{max(100 * count / most, 6):.0f}%"></i>' for count in counts)
+    mean = float(confidence.mean())
     return (
-        f'<span class="spread" role="img" aria-label="confidence: {said}" title="{said}">{bars}</span>'
+        f'<span class="spread" role="img" aria-label="How sure: {said}" title="How sure: {said}">'
+        f'{bars}</span>{meter(mean)}<span class="soft">{mean:.0%} sure</span>'
     )
-
-
-def rows_to_review(snapshot: Snapshot, corrections: Mapping[int, str]) -> list[int]:
-    """Return the rows to look at, least sure first: the unsure ones, and some in any case."""
-    order = np.argsort(snapshot.confidence, kind="stable").tolist()
-    rows = [row for row in order if row not in corrections]
-    doubtful = int(unsure(snapshot.confidence[rows]).sum()) if rows else 0
-    return rows[: max(doubtful, LEAST_TO_REVIEW)]

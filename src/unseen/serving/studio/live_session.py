@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen.labelling import PoolData
+from unseen.labelling import PoolData, rows_to_review
+from unseen.metrics import unsure
 from unseen.serving.studio import data_sources
-from unseen.serving.studio.outcomes import Outcome, Snapshot, learn
-from unseen.serving.studio.sessions import EXAMPLE, TEXTS, Session, Source
+from unseen.serving.studio.outcomes import NONE_OF_THESE, Outcome, Snapshot, learn
+from unseen.serving.studio.sessions import Session
 from unseen.typing import Array
 
 if TYPE_CHECKING:
     from unseen.serving.studio.app import Library
 
 
-NONE_OF_THESE = ""
-"""The label of a picture that belongs to no candidate."""
+LEAST_TO_REVIEW = 24
+"""Pictures to look at first, however sure all of them are."""
 
 
 class Stopped(Exception):
@@ -62,23 +62,12 @@ class LiveSession:
     earlier: Array | None = None
     """The labels of the first method before it learned last."""
     key: str = ""
-    full_key: str = ""
-    """Of the pictures of all rows, those that belong to no candidate included."""
-    _full: PoolData | None = None
-    _data: PoolData | None = None
+    """Of the pictures."""
+    data: PoolData | None = None
+    """What is labelled, once it was read."""
     _rows: dict[str, int] = field(default_factory=dict)
-    _full_rows: dict[str, int] = field(default_factory=dict)
+    _queue: list[int] = field(default_factory=list)
     _stop: bool = False
-
-    @property
-    def data(self) -> PoolData | None:
-        """The data that the results are about, once it was read."""
-        return self._data
-
-    @property
-    def corrections(self) -> dict[int, str]:
-        """Row of the pool → the class that a person gave it."""
-        return {row: label for row, label in self.marked.items() if label != NONE_OF_THESE}
 
     @property
     def marked(self) -> dict[int, str]:
@@ -88,7 +77,7 @@ class LiveSession:
     @property
     def results(self) -> list[Outcome]:
         """The results, with the labels that were given since."""
-        given = self.corrections
+        given = self.marked
         return [outcome.with_labels(given) for outcome in self.outcomes.values()]
 
     @property
@@ -100,25 +89,34 @@ class LiveSession:
         rows = np.flatnonzero(np.asarray(self.earlier) != now).tolist()
         return [row for row in rows if row not in self.marked]
 
-    def full_row(self, item: str) -> int | None:
-        """Return the row of an item among all rows."""
-        return self._full_rows.get(item)
+    @property
+    def rows_to_review(self) -> list[int]:
+        """Rows to look at first, without those that a person has labelled since."""
+        marked = self.marked
+        return [row for row in self._queue if row not in marked]
 
-    def row_of(self, full_row: int) -> int | None:
-        """Return the row of the pool that is this one among all rows; None if it was left out."""
-        assert self._full is not None
-        return self._rows.get(self._full.items[full_row])
+    def history(self, method: str) -> list[Snapshot]:
+        """Return the rounds of a method: of its result, or so far."""
+        outcome = self.outcomes.get(method)
+        return self.rounds.get(method, []) if outcome is None else outcome.history
 
-    def release(self, full_row: int) -> None:
-        """Take back what was said of a row that was left out."""
-        assert self._full is not None
-        self.session.give(self._full.items[full_row], None)
-        self._keep()
+    def snapshot(self, method: str, shown_round: int | None) -> Snapshot:
+        """Return the pool after a round of a method, or None for its result with the labels since."""
+        if shown_round is not None:
+            return self.history(method)[shown_round]
+        return self.outcomes[method].with_labels(self.marked).result
+
+    def columns(self, method: str, snapshot: Snapshot) -> list[str]:
+        """Return the classes of a snapshot's columns; the last may stand for none of these."""
+        outcome = self.outcomes.get(method)
+        assert self.data is not None
+        names = self.data.candidates if outcome is None else outcome.fitted.task.data.candidates
+        return [*names, NONE_OF_THESE][: snapshot.probabilities.shape[1]]
 
     def give(self, row: int, label: str | None) -> None:
         """Keep the label that a person gave a picture; None takes it back."""
-        assert self._data is not None
-        self.session.give(self._data.items[row], label)
+        assert self.data is not None
+        self.session.give(self.data.items[row], label)
         self._keep()
 
     def take_back(self) -> None:
@@ -159,12 +157,15 @@ class LiveSession:
             self.problem = "Stopped. What was read is kept, and so is the last result if there was one."
         except (ValueError, OSError) as error:  # DataError is a ValueError
             self.problem = str(error)
+        except Exception as error:  # a fault of ours: the page says so, and the session goes on
+            logging.getLogger(__name__).exception("the work of a session failed")
+            self.problem = f"This failed, and should not have: {type(error).__name__}: {error}"
         finally:
             self.work = Work()
             self.version += 1
 
     async def _read(self) -> None:
-        if self._full is not None:
+        if self.data is not None:
             return
         loop = asyncio.get_running_loop()
 
@@ -177,19 +178,16 @@ class LiveSession:
 
         self._show("Reading …", None)
         source, library = self.session.source, self.library
-        data = await asyncio.to_thread(lambda: read_source(source, library, tell))
-        self._full, self.full_key = data, library.add(data)
-        self._full_rows = {item: row for row, item in enumerate(data.items)}
+        self._use(await asyncio.to_thread(lambda: data_sources.read_source(source, library, tell)))
+
+    def _use(self, data: PoolData) -> None:
+        self.data, self.key = data, self.library.add(data)
+        self._rows = {item: row for row, item in enumerate(data.items)}
 
     async def _learn(self, labels: dict[str, str]) -> None:
-        assert self._full is not None
-        last = self._data, self.key, self._rows, self.outcomes
-        before = self.labelled_items()
-        strangers = [self._full_rows[i] for i, label in labels.items() if label == NONE_OF_THESE]
-        data = self._full.without(strangers) if strangers else self._full
-        self._data, self.key = data, self.library.add(data)
-        self._rows = {item: row for row, item in enumerate(data.items)}
-        given = {self._rows[i]: label for i, label in labels.items() if label and i in self._rows}
+        assert self.data is not None
+        last, before = self.outcomes, self.labelled_items()
+        given = {self._rows[i]: label for i, label in labels.items() if i in self._rows}
         outcomes: dict[str, Outcome] = {}
         self.rounds, self.outcomes = {}, {}
         try:
@@ -197,9 +195,10 @@ class LiveSession:
                 self._show(f"{name}: learning …", None)
                 outcomes[name] = await self._watch(name, given)
         except BaseException:
-            self._data, self.key, self._rows, self.outcomes = last
+            self.outcomes = last
             raise
-        self.earlier = np.array([before.get(i, "") for i in data.items]) if before else None
+        self.earlier = np.array([before[i] for i in self.data.items]) if before else None
+        self._queue = await asyncio.to_thread(_rows_to_review, next(iter(outcomes.values())))
         self.outcomes = outcomes
         self.session.learned, self.session.learned_with = True, dict(labels)
         self._keep()
@@ -208,9 +207,9 @@ class LiveSession:
     def labelled_items(self) -> dict[str, str]:
         """Return item → label of the first method, of the last time that it learned."""
         outcome = next(iter(self.outcomes.values()), None)
-        if outcome is None or self._data is None:
+        if outcome is None or self.data is None:
             return {}
-        return dict(zip(self._data.items, outcome.fitted.predicted.tolist(), strict=True))
+        return dict(zip(self.data.items, outcome.fitted.predicted.tolist(), strict=True))
 
     async def _watch(self, name: str, given: dict[int, str]) -> Outcome:
         """Learn in a thread; take each round as it comes, slowly enough to be seen."""
@@ -223,9 +222,9 @@ class LiveSession:
             loop.call_soon_threadsafe(queue.put_nowait, snapshot)
 
         def work() -> Outcome:
-            assert self._data is not None
+            assert self.data is not None
             try:
-                return learn(self._data, name, given, hand_over)
+                return learn(self.data, name, given, hand_over, self.session.source.strangers)
             finally:
                 loop.call_soon_threadsafe(queue.put_nowait, None)
 
@@ -250,31 +249,10 @@ class LiveSession:
             outcome.fitted.labels().write(place / f"labels-{name}.csv")
 
 
-def read_source(source: Source, library: Library, tell: Callable[[int, int], None]) -> PoolData:
-    """Return the data that a session names; paths outside the roots are refused."""
-    roots = library.roots
-    if source.kind == EXAMPLE:
-        return library.embedded()
-    classes = _class_table(source, library)
-    if source.kind == TEXTS:
-        return data_sources.texts(
-            roots.path(source.pool), classes, source.column, roots.optional_path(source.seen), tell
-        )
-    return data_sources.photographs(
-        roots.path(source.seen),
-        roots.optional_path(source.pool),
-        classes,
-        held_out=roots.names(source.held_out),
-        backbone=roots.backbone(source.backbone),
-        on_progress=tell,
-    )
-
-
-def _class_table(source: Source, library: Library) -> Path | None:
-    """Return the table of classes: one that was edited on the page lies with the sessions."""
-    if not source.classes:
-        return None
-    path = Path(source.classes)
-    if path.resolve().is_relative_to(library.sessions.folder.resolve()):
-        return path
-    return library.roots.path(source.classes)
+def _rows_to_review(outcome: Outcome) -> list[int]:
+    """Return the unsure rows, least sure first; then those of which a label helps most."""
+    given, confidence = outcome.fitted.task.corrections, outcome.result.confidence
+    order = np.argsort(confidence, kind="stable")
+    doubtful = [int(row) for row in order[: int(unsure(confidence).sum())] if int(row) not in given]
+    helpful = rows_to_review(outcome.fitted, LEAST_TO_REVIEW)
+    return list(dict.fromkeys([*doubtful, *helpful]))[: max(len(doubtful), LEAST_TO_REVIEW)]

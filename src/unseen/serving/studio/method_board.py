@@ -20,9 +20,15 @@ REPORT_PRESSED_BUTTON = """(event) => {
 """One listener for all buttons in a piece of HTML: it says which of them was pressed."""
 
 _LEGEND = (
-    '<i class="share"></i>share trusted <i></i>mean confidence <i class="joined"></i>joined this round '
-    '<i class="unsure"></i>unsure'
+    '<span><i class="share"></i>trusted: likelier than all other classes together</span>'
+    "<span><i></i>how sure, on average</span>"
+    '<span><i class="joined"></i>joined in this round</span><span><i class="unsure"></i>unsure</span>'
 )
+
+
+def noun(live: LiveSession) -> str:
+    """Return what an item is called."""
+    return "picture" if live.data is None or live.data.texts is None else "text"
 
 
 class MethodBoard:
@@ -44,7 +50,8 @@ class MethodBoard:
         self.shown_round: Snapshot | None = None
         self.going = True
         with ui.element("section").classes("card").props(f'aria-label="{name}"'):
-            ui.html(f"<h2>{escape(name)}</h2>", sanitize=False)
+            title = f"Every {noun(live)}, by class <small>{escape(name)}</small>"
+            ui.html(f"<h2>{title}</h2>", sanitize=False)
             self.status = ui.label("Learning …").classes("status").props("role=status aria-live=polite")
             self.rounds = _clickable_html(self._pressed)
             self.legend = ui.html(_LEGEND, sanitize=False).classes("soft legend")
@@ -63,7 +70,7 @@ class MethodBoard:
         result = None if self.outcome is None else self.outcome.result
         data = self.live.data
         assert data is not None
-        classes, total = data.candidates, len(data.pool)
+        classes, total = self.live.columns(self.name, snapshot), len(data.pool)
         place = None if final else self.history.index(snapshot)
         self.status.text = pool_html.status_text(snapshot, classes, total, final, self.going)
         accuracy = None
@@ -75,9 +82,7 @@ class MethodBoard:
             self.history, result, total, place, len(self.live.session.learned_with)
         )
         self.legend.visible = bool(self.history)
-        self.classes.content = classes_html(
-            self.live.key, snapshot, classes, self.live.marked, data, final
-        )
+        self.classes.content = classes_html(self.live, self.name, snapshot, place, classes)
 
     def finish(self, outcome: Outcome) -> None:
         """Keep the outcome and draw it."""
@@ -90,7 +95,7 @@ class MethodBoard:
     def show_result(self) -> None:
         """Draw the result, with the labels that were given since."""
         if self.outcome is not None:
-            self.show(self.outcome.with_labels(self.live.corrections).result, final=True)
+            self.show(self.outcome.with_labels(self.live.marked).result, final=True)
 
     def redraw(self) -> None:
         """Draw what is shown once more."""

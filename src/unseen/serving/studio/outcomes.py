@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unseen import labelling
+from unseen.features.words import readable
 from unseen.labelling import Fitted, PoolData
 from unseen.statistics.adaptation import TRUSTED
 from unseen.typing import Array
+
+NONE_OF_THESE = labelling.UNKNOWN
+"""The label of an item that belongs to no candidate."""
+
+
+def said(label: str) -> str:
+    """Return a label as the page says it."""
+    return "none of these" if label == NONE_OF_THESE else readable(label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +94,7 @@ def learn(
     method: str,
     corrections: Mapping[int, str] | None = None,
     on_round: Callable[[Snapshot], None] | None = None,
+    strangers: bool = False,
 ) -> Outcome:
     """Fit a method; call ``on_round`` with every round as it ends.
 
@@ -96,6 +106,8 @@ def learn(
         Row of the pool → the class that a person gave it.
     on_round : callable, optional
         Called in this thread.
+    strangers : bool
+        Whether to look for items that belong to no candidate.
     """
     history: list[Snapshot] = []
 
@@ -104,7 +116,8 @@ def learn(
         if on_round is not None:
             on_round(history[-1])
 
-    task = labelling.Task(data, method, corrections=dict(corrections or {}))
+    looked_for = "auto" if strangers else None
+    task = labelling.Task(data, method, corrections=dict(corrections or {}), strangers=looked_for)
     fitted = labelling.fit(task, observe)
     last = history[-1] if history else None
     return Outcome(fitted, history, Snapshot.after(last, len(history), fitted.probabilities))

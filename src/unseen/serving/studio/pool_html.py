@@ -7,10 +7,13 @@ from html import escape
 
 import numpy as np
 
-from unseen.features.words import readable
+from unseen.metrics import unsure
 from unseen.reporting.html_page import table_box
-from unseen.serving.studio.gallery_html import picture_address
-from unseen.serving.studio.outcomes import Outcome, Snapshot
+from unseen.serving.studio.outcomes import Outcome, Snapshot, said
+from unseen.serving.studio.overview_html import item_text, picture_address
+
+LETTERS = 60
+"""Of a text about which two methods differ."""
 
 
 def rounds_html(
@@ -69,26 +72,33 @@ FIGURES: dict[str, Callable[[Snapshot, bool], str]] = {
 
 def status_text(snapshot: Snapshot, classes: list[str], total: int, final: bool, going: bool) -> str:
     """Say in one line how far it is."""
+    mean = f"{float(snapshot.confidence.mean()):.0%} sure on average" if total else "nothing to label"
+    if final:
+        doubtful = int(unsure(snapshot.confidence).sum())
+        found = f"{len(np.unique(snapshot.labels))} of {len(classes)} classes found"
+        return f"Result · {doubtful:,} of {total:,} unsure · {found} · {mean}"
     where = "Start" if snapshot.number == 0 else f"Round {snapshot.number}"
-    where = "Result" if final else where
-    new = "" if final else f"{int(snapshot.joined.sum()):,} joined · "
     return (
-        f"{where}{' …' if going else ''} · {new}{snapshot.trusted:,} of {total:,} trusted · "
-        f"{snapshot.covered} of {len(classes)} classes covered · "
-        f"{float(snapshot.confidence.mean()):.0%} sure on average"
+        f"{where}{' …' if going else ''} · {int(snapshot.joined.sum()):,} joined · "
+        f"{snapshot.trusted:,} of {total:,} trusted · "
+        f"{snapshot.covered} of {len(classes)} classes covered · {mean}"
     )
 
 
 def differences_html(key: str, outcomes: list[Outcome], rows: list[int]) -> str:
     """Return the pictures about which two methods differ."""
-    parts = []
+    parts, data = [], outcomes[0].fitted.task.data
     for row in rows:
-        names = [readable(o.classes[o.result.labels[row]]) for o in outcomes]
+        names = [said(o.classes[o.result.labels[row]]) for o in outcomes]
         sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
-        label = f"picture {row}: {names[0]} or {names[1]}"
+        item = item_text(data, row, LETTERS)
+        label = f"{item}: {names[0]} or {names[1]}"
+        shown = f'<img src="{picture_address(key, row)}" alt="" loading="lazy">'
+        if data.texts is not None:
+            shown = f'<span class="words">{escape(item)}</span>'
         parts.append(
             f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(label)}">'
-            f'<img src="{picture_address(key, row)}" alt="" loading="lazy"><span>'
+            f"{shown}<span>"
             f"{escape(names[0])} <small>{sure[0]}</small><br>"
             f"{escape(names[1])} <small>{sure[1]}</small></span></button>"
         )
@@ -116,7 +126,7 @@ def comparison_html(outcomes: list[Outcome]) -> str:
         lines.append(line("right, per class *", [f"{r:.1%}" for r in right if r is not None], "truth"))
     counts = [np.bincount(o.result.labels, minlength=len(o.classes)) for o in outcomes]
     for place, name in enumerate(outcomes[0].classes):
-        lines.append(line(escape(readable(name)), [f"{c[place]:,}" for c in counts], "count"))
+        lines.append(line(escape(said(name)), [f"{c[place]:,}" for c in counts], "count"))
     table = table_box(f"<th></th>{heads}", lines)
     return table + (hindsight() if right[0] is not None else "")
 

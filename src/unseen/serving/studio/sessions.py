@@ -39,6 +39,8 @@ class Source:
     held_out: str = ""
     backbone: str = ""
     column: str = ""
+    strangers: bool = False
+    """Whether items may belong to no class, and such ones are looked for."""
 
     def text(self) -> str:
         """Say it in a few words."""

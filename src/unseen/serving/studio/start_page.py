@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from unseen.serving.studio.class_table import ClassTableEditor
-from unseen.serving.studio.folder_browser import FolderBrowser
+from unseen.serving.studio.class_table_editor import ClassTableEditor
 from unseen.serving.studio.method_choice import MethodChoice
 from unseen.serving.studio.page_frame import page_frame
+from unseen.serving.studio.path_field import PathField
 from unseen.serving.studio.sessions import EXAMPLE, PHOTOGRAPHS, TEXTS, Session, Source
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ KINDS = {
 }
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
 TEXT_FILES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".gz")
+DROP_HINT = "Drop a folder or a file on its field, or press Browse. Nothing is copied or uploaded."
+STRANGERS = "Some may belong to none of these classes: look for them"
 LESSON = (
     "Start with the example: nothing is needed for it. It learns from 3,216 printed letters with "
     "labels and names 1,797 handwritten digits, which nobody labelled. Then correct some, and let it "
@@ -97,33 +99,37 @@ class StartPage:
             first = PHOTOGRAPHS if self.folder else EXAMPLE
             self.kind = ui.radio(KINDS, value=first).props("dense")
             with ui.element("div").classes("fields") as photographs:
-                start = "" if self.folder is None else str(self.folder)
-                self.seen = self._place("Labelled photographs: one sub-folder a class", (), start)
-                self.pool = self._place("Photographs to label: a folder")
-                self.classes = self._place("Classes: a table of attributes or descriptions", TABLES)
-                self.held_out = _field("Or a trial: hold out classes of the labelled ones, as fox,bat")
-                self.backbone = _field("Backbone (empty: efficientnet-lite0)")
-                self.editor = ClassTableEditor(self.library, self._source, self._show_problem)
+                self._draw_photographs()
             photographs.bind_visibility_from(self.kind, "value", value=PHOTOGRAPHS)
             with ui.element("div").classes("fields") as texts:
-                self.texts = self._place("Texts to label: .csv, .tsv, .jsonl or .parquet", TEXT_FILES)
-                self.column = _field("Their column (empty: text)")
-                self.text_classes = self._place("Classes: names, descriptions or examples", TABLES)
-                self.text_seen = self._place("Texts with labels; not needed", TEXT_FILES)
+                self._draw_texts()
             texts.bind_visibility_from(self.kind, "value", value=TEXTS)
+            self.strangers = ui.checkbox(STRANGERS).props("dense")
+            self.strangers.bind_visibility_from(self.kind, "value", lambda kind: kind != EXAMPLE)
             self.kind.on_value_change(self._draw_methods)
 
-    def _place(self, label: str, suffixes: tuple[str, ...] = (), value: str = "") -> ui.input:
-        """Draw a field for a path, with a button that looks for it."""
-        field = _field(label, value)
+    def _draw_photographs(self) -> None:
+        ui.label(DROP_HINT).classes("soft")
+        start = "" if self.folder is None else str(self.folder)
+        self.seen = self._path("Labelled photographs: one sub-folder a class", (), start)
+        self.pool = self._path("Photographs to label: a folder")
+        self.classes = self._path("Classes: a table of attributes or descriptions", TABLES)
+        with ui.expansion("More options").props("dense"), ui.element("div").classes("fields"):
+            self.held_out = _field("A trial: hold out classes of the labelled ones, as fox,bat")
+            self.backbone = _field("Backbone (empty: efficientnet-lite0)")
+        self.editor = ClassTableEditor(self.library, self._source, self._show_problem)
 
-        def browse() -> None:
-            FolderBrowser(self.library.roots, label, field.set_value, suffixes, str(field.value or ""))
+    def _draw_texts(self) -> None:
+        ui.label(DROP_HINT).classes("soft")
+        self.texts = self._path("Texts to label: .csv, .tsv, .jsonl or .parquet", TEXT_FILES)
+        self.text_classes = self._path("Classes: names, descriptions or examples", TABLES)
+        with ui.expansion("More options").props("dense"), ui.element("div").classes("fields"):
+            self.column = _field("Column of the texts (empty: text)")
+            self.text_seen = self._path("Texts with labels; not needed", TEXT_FILES)
+        self.text_editor = ClassTableEditor(self.library, self._source, self._show_problem, texts=True)
 
-        with field.add_slot("append"):
-            button = ui.button("Browse", on_click=browse).props("flat dense no-caps")
-            button.props(f'aria-label="Browse: {label}"')
-        return field
+    def _path(self, label: str, suffixes: tuple[str, ...] = (), value: str = "") -> PathField:
+        return PathField(self.library, label, self._show_problem, suffixes, value)
 
     def _draw_methods(self) -> None:
         self.method_box.clear()
@@ -133,22 +139,22 @@ class StartPage:
     def _source(self) -> Source:
         if self.kind.value == TEXTS:
             return Source(
-                TEXTS, _text(self.text_seen), _text(self.texts), _text(self.text_classes),
-                column=_text(self.column),
+                TEXTS, self.text_seen.text, self.texts.text, self.text_classes.text,
+                column=_text(self.column), strangers=bool(self.strangers.value),
             )  # fmt: skip
         if self.kind.value == EXAMPLE:
             return Source()
         return Source(
-            PHOTOGRAPHS, _text(self.seen), _text(self.pool), _text(self.classes), _text(self.held_out),
-            _text(self.backbone),
+            PHOTOGRAPHS, self.seen.text, self.pool.text, self.classes.text, _text(self.held_out),
+            _text(self.backbone), strangers=bool(self.strangers.value),
         )  # fmt: skip
 
     def _start(self) -> None:
         self._show_problem("")
         try:
             source = self._source()
-            if source.kind == PHOTOGRAPHS:
-                source.classes = self.editor.path()
+            if source.kind != EXAMPLE:
+                source.classes = (self.text_editor if source.kind == TEXTS else self.editor).path()
             _check(source, self.library)
             session = self.library.sessions.new(source, self.methods.names, _text(self.name))
         except (ValueError, OSError) as error:
