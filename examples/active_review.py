@@ -2,8 +2,9 @@
 A person looks at twenty rows
 =============================
 
-Somebody has time for twenty labels. Which rows should be shown? Here are the least confident ones
-beside random ones. The labels go back with ``known=``, and the model continues from there.
+Somebody has time for twenty labels. Which rows should be shown? ``review`` chooses uncertain rows that
+stand for many others; beside it are the least confident rows and random ones. The labels go back with
+``known=``, and the model continues from there.
 
 Run it with: ``python examples/active_review.py``
 """
@@ -35,16 +36,18 @@ confidence = model.predict_proba(X[place]).max(axis=1)
 print(f"without a person: {start:.1%} of {len(place)} digits are right")
 
 # %%
-# Twenty labels, chosen in two ways:
-orders = {
-    "least confident": np.argsort(confidence),
-    "at random": np.random.default_rng(1).permutation(len(place)),
+# Twenty labels, chosen in three ways:
+least, random = np.argsort(confidence), np.random.default_rng(1).permutation(len(place))
+choices = {
+    "review": lambda number: model.review(X[place], number),
+    "least confident": lambda number: least[:number],
+    "at random": lambda number: random[:number],
 }
 curves = {}
-for name, order in orders.items():
+for name, choose in choices.items():
     curves[name] = [start]
     for number in (5, 10, 20):
-        known = {int(row): truth[row] for row in order[:number]}  # counted within the pool
+        known = {int(row): truth[row] for row in choose(number)}  # counted within the pool
         curves[name].append(accuracy(SelfPacedPrototypes(data.semantics).fit(X, y, known=known)))
     print(f"{name}: {[f'{share:.1%}' for share in curves[name]]} with 0, 5, 10 and 20 labels")
 

@@ -191,20 +191,21 @@ def test_texts_of_no_class(run, tmp_path):  # noqa: F811
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("--unknown", "refund"), "'refund' is the name of a candidate"),
-        (("--unknown", "other"), "at least 10 classes, and there are 0"),
+        (("--unknown", "refund", "--strangers", "0.1"), "'refund' is the name of a candidate"),
+        (("--unknown", "other"), "How far an item of no class is from the others is learned"),
         (("--strangers", "2"), "--strangers takes 'auto' or a share between 0 and 1, as 0.1. Got '2'"),
         (
             ("--strangers", "0.1", "--method", "CosineZSL"),
-            "CosineZSL cannot tell items that belong to no",
+            "use SharedSpacePrototypes and give a share of strangers",
         ),
         (("--set", "1"), "The coverage of prediction sets must be a number between 0 and 1. Got 1"),
     ],
 )
-def test_what_cannot_be_asked_of_texts(run, asked, message):  # noqa: F811
+def test_what_cannot_be_asked_of_texts(run, asked, message, tmp_path):  # noqa: F811
     with pytest.raises(AssertionError) as caught:
         run("label", *TEXTS, *asked)
     assert message in str(caught.value)
+    assert not (tmp_path / "labels.csv").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from toys import make_toy
 from unseen import DataError
-from unseen.labelling import PoolData, Task, fit
+from unseen.labelling import PoolData, Task, check_strangers, fit
 from unseen.labelling.pool_probabilities import joint_probabilities, prediction_sets
 from unseen.semantics import ClassTable
 
@@ -97,3 +97,15 @@ def test_prediction_sets_hold_the_answer(data):
 def test_a_candidate_cannot_be_the_label_of_strangers(data):
     with pytest.raises(DataError, match=r"is the name of a candidate.*Choose another label"):
         Task(data, strangers="auto", unknown=data.candidates[0])
+
+
+@pytest.mark.parametrize(
+    ("method", "strangers"), [("SelfPacedPrototypes", 0.1), ("SharedSpacePrototypes", "auto")]
+)
+def test_too_few_labelled_classes_are_refused_before_anything_is_computed(method, strangers):
+    message = r"at least 10 classes, and there are 4.*SharedSpacePrototypes and give a share of"
+    with pytest.raises(DataError, match=message):
+        check_strangers(method, strangers, 4)
+    check_strangers("SharedSpacePrototypes", 0.1, 0)
+    check_strangers(method, strangers, 10)
+    check_strangers(method, None, 0)

@@ -44,6 +44,7 @@ def fit_with_texts(
     model = features.image_text_model(backbone, words)
     with features.FeatureStore(cache) as store:
         preparation = labelling.prepare_with_texts(model, store, **given)
+        asked.check(preparation.pictures.seen_classes)
         if not quiet:
             output.print_separation(preparation.separation)
             output.print_notes(preparation.notes)

@@ -202,6 +202,7 @@ def fit_photographs(
     """Say how well the descriptions separate the classes, extract features, and fit."""
     from unseen import features, labelling
 
+    asked.check(preparation.pictures.seen_classes)
     if not quiet:
         output.print_separation(preparation.separation)
         output.print_notes(preparation.notes)

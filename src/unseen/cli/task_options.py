@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,6 +53,12 @@ class TaskOptions:
     known: Path | None = None
     unknown: str = ""
     strangers: str = ""
+
+    def check(self, labelled_classes: Sequence[str]) -> None:
+        """Refuse what the method could not do, before anything is computed."""
+        from unseen import labelling
+
+        labelling.check_strangers(self.method, self._share(), len(set(labelled_classes)))
 
     def task(self, data: PoolData) -> Task:
         """Return the task."""

@@ -156,6 +156,7 @@ def fit_texts(given: TextInput, asked: TaskOptions) -> tuple[TextPreparation, Fi
         candidates=given.candidates,
         unknown=asked.unknown,
     )
+    asked.check(_seen_classes(preparation))
     if given.embeddings is not None:
         data = labelling.embedded_texts(preparation, given.embeddings, given.class_embeddings)
         return preparation, labelling.fit(asked.task(data))

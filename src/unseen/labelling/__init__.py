@@ -30,7 +30,7 @@ from unseen.labelling.photo_models import (
 from unseen.labelling.pool_data import PoolData, extract
 from unseen.labelling.preparation import Preparation, prepare, prepare_with_texts
 from unseen.labelling.reviewing import read_known, rows_to_review, write_known, write_review
-from unseen.labelling.task import UNKNOWN, Task
+from unseen.labelling.task import UNKNOWN, Task, check_strangers
 from unseen.labelling.text_files import is_text_file, read_class_texts, read_texts
 from unseen.labelling.text_models import model_encoder, of_texts, predict_texts
 from unseen.labelling.text_page import write_text_report
@@ -58,6 +58,7 @@ __all__ = [
     "add_classes",
     "answers_of",
     "backbone_to_load",
+    "check_strangers",
     "embedded_texts",
     "extract",
     "extract_texts",

@@ -16,9 +16,8 @@ from unseen.exceptions import AdaptationWarning, DataError
 from unseen.labelling.labels import Labels, answers_of
 from unseen.labelling.pool_data import PoolData
 from unseen.labelling.pool_probabilities import certain, prediction_sets, row_answers
-from unseen.labelling.task import Task
+from unseen.labelling.task import Task, check_strangers
 from unseen.metrics import per_class_accuracy
-from unseen.statistics.strangers import FEWEST_CLASSES
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Classifier, Codes, JsonObject
 
@@ -175,25 +174,10 @@ def _built(task: Task) -> Any:
         model.set_params(scale=data.scale)
     if task.strangers is None:
         return model
-    few = len(np.unique(data.y)) < FEWEST_CLASSES
-    if few and (method.estimator.needs_labelled_rows or task.strangers == "auto"):
-        other = "" if method.estimator.needs_labelled_rows else " Or give the share of such items."
-        raise DataError(
-            "How far an item of no class is from the others is learned from labelled items of at least "
-            f"{FEWEST_CLASSES} classes, and there are {len(np.unique(data.y))}. Label items of more "
-            f"classes.{other}",
-            options=("seen", *["strangers"] * bool(other)),
-        )
+    check_strangers(task.method, task.strangers, len(np.unique(data.y)))
     given: JsonObject = {"strangers": task.strangers, "unknown": task.unknown}
     if "strangers" in model.get_params():
         return model.set_params(**given)
-    if not method.estimator.needs_labelled_rows and not len(data.X):
-        able = [n for n, m in methods.catalogue().items() if "strangers" in m.build().get_params()]
-        raise DataError(
-            f"{task.method} cannot tell items that belong to no candidate without labelled rows. Use "
-            f"one of {', '.join(able)}, or give labelled rows of other classes.",
-            options=("method", "seen"),
-        )
     return NoneOfThese(model, **given)
 
 

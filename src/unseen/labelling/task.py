@@ -10,11 +10,43 @@ import numpy as np
 from unseen import methods
 from unseen.exceptions import DataError
 from unseen.labelling.pool_data import PoolData
+from unseen.statistics.strangers import FEWEST_CLASSES
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes
 
 UNKNOWN = "unknown"
 """The label of items that belong to no candidate, if the user does not choose one."""
+
+
+def check_strangers(method: str, strangers: float | str | None, labelled_classes: int) -> None:
+    """Refuse a method that could not tell items of no candidate, before anything is computed.
+
+    Parameters
+    ----------
+    method : str
+    strangers : float, "auto" or None
+        As in :class:`Task`.
+    labelled_classes : int
+        How many classes have labelled items.
+    """
+    if strangers is None or labelled_classes >= FEWEST_CLASSES:
+        return
+    needs_labels = methods.find(method).estimator.needs_labelled_rows
+    by_itself = "strangers" in methods.find(method).build().get_params()
+    if by_itself and not needs_labels and strangers != "auto":
+        return
+    able = [
+        name
+        for name, m in methods.catalogue().items()
+        if not m.estimator.needs_labelled_rows and "strangers" in m.build().get_params()
+    ]
+    raise DataError(
+        "How far an item of no class is from the others is learned from labelled items of at least "
+        f"{FEWEST_CLASSES} classes, and there are {labelled_classes}. Label items of more classes; or, "
+        f"if items and classes have vectors of one model, use {' or '.join(able)} and give a share "
+        "of strangers, as 0.1.",
+        options=("strangers", "method"),
+    )
 
 
 @dataclass(frozen=True, eq=False)
