@@ -25,8 +25,7 @@ from unseen.rows.passes import (
 from unseen.rows.top_share import best_in_chunks
 from unseen.typing import Array, Codes, RowValues
 
-FEWEST_CLASSES = 4
-"""Classes below which none can be held out."""
+FEWEST_CLASSES = 4  # below which no class can be held out
 
 KEY_COLUMNS = 256
 """Columns of a row that its key is computed from, spread over all that it has."""
