@@ -140,14 +140,14 @@ def fits(problem: Problem) -> Iterator[tuple[str, float | None, Fit, Callable[[A
     yield "ESZSL", 1.1, lambda: eszsl.fit(X, y), nothing
     yield "ASTE, exact", 1.0, lambda: ASTE(semantics, **ridges).fit(X, y), gap
     whole = problem.all_rows, problem.labels
-    yield "TASTE, four rounds", 2.0, lambda: TASTE(semantics, **four).fit(*whole), rounds
+    yield "TASTE, four rounds", 1.4, lambda: TASTE(semantics, **four).fit(*whole), rounds
     yield "TASTE, plain norm", 2.0, lambda: TASTE(semantics, **plain_norm).fit(*whole), rounds
     for inner in (ASTE(semantics, **ridges), eszsl, PrototypeRidge(semantics, lam=1.0)):
         fast = FastTraining(inner)
         yield f"Fast-{type(inner).__name__}", 0.1, lambda m=fast: m.fit(X, y), nothing
     for name, settings in (("Fast-TASTE", four), ("Fast-TASTE, plain norm", plain_norm)):
         fast = FastTraining(TASTE(semantics, **settings))
-        yield name, 0.3, lambda m=fast: m.fit(*whole), rounds
+        yield name, 0.5, lambda m=fast: m.fit(*whole), rounds
     A, codes = problem.A, problem.codes
     grid = Values((0.01, 0.1, 0.3, 1.0, 10.0)), Values((0.03, 0.1, 0.3, 1.0))
     yield "ESZSL with its folds", 2.0, lambda: ESZSL(semantics).fit(X, y), nothing
