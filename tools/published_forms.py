@@ -177,7 +177,7 @@ def _section(method: Method) -> list[str]:
         "",
         f"*{method.citation}.*",
         "",
-        "| choice | source | |",
+        "| choice | source | where, and what it is |",
         "| --- | --- | --- |",
     ]
     for choice in method.estimator.published or ():
