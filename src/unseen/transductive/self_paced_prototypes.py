@@ -129,6 +129,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     takes_known = True
     takes_chunks = True
+    without_pool: ClassVar[Mapping[str, object]] = {"rounds": 0, "rehearsals": 0}
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "rehearsals")
 
     shares_: Array | None
