@@ -5,10 +5,12 @@ python tools/published_forms.py
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from pathlib import Path
 
 from unseen.methods import Method, catalogue
-from unseen.published import CODE, PAPER, UNVERIFIED
+from unseen.published import CODE, PAPER, UNVERIFIED, PublishedChoice
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "published.md"
 
@@ -26,9 +28,11 @@ assert (sae.lam, sae.scaling) == (500000.0, "published")
 assert WDVSc.as_published(constraint="matching").clusters == "random"  # their BMVSc
 ```
 
-Each line below is part of the class attribute `published`, stands in the docstring, and is checked by
-`tests/test_published.py`; "held by" names the tests that compare our computation with an independent
-one. This page is written by `tools/published_forms.py`. The source of a choice is one of
+Each line below is part of the class attribute `published` and of the docstring.
+`tests/test_published.py` checks that `as_published` sets every value, and that every sentence without a
+value has a test: "held by" names those that compare our computation with an independent one. A test can
+hold what we compute; what the authors did is held by the source alone. `tools/published_forms.py` writes
+this page. The source of a line is one of
 
 - **paper**: the method's paper describes it so. The paper on ASTE lay open while this was written; of
   the others the objective is what the estimator's docstring cites, no more.
@@ -109,51 +113,39 @@ goes, not wrong: tests hold it to a naive walk. It knows an unseen class only th
 row resembles, and handwritten digits resemble printed letters badly.
 """
 
-HELD_BY = {
-    "DAP": "published_oracles::dap_divides_by_priors_as_its_authors_program "
-    "published_oracles::dap_takes_the_binary_matrix_of_awa",
-    "IAP": "inductive/systems::iap_goes_through_the_seen_classes",
-    "ALE": "inductive/systems::with_two_classes_all_ranking_losses_are_one",
-    "CMT": "published_oracles::cmt_penalties_have_their_gradients",
-    "DeViSE": "inductive/systems::with_two_classes_all_ranking_losses_are_one",
-    "LearnedAttributes": "absent_methods::designed_attributes_are_the_best_orthogonal_ones",
-    "ESZSL": "published_oracles::eszsl_has_the_frozen_numbers_of_its_authors_formula "
-    "published_oracles::eszsl_is_the_closed_form_of_its_authors",
-    "HAT": "inductive/systems::a_node_weighs_the_rows_below_it",
-    "LinearRegressionZSL": "published_oracles::linear_regression_is_the_forward_ridge",
-    "PrototypeRidge": "inductive/inductive::prototypes_are_a_ridge_regression_of_features_on_semantics",
-    "SJE": "inductive/systems::sje_runs_on_the_shared_engine",
-    "SSE": "inductive/systems::sse_scores_by_a_naive_loop",
-    "SemanticManifold": "absent_methods::absorption_is_where_a_walk_ends "
-    "absent_methods::the_manifold_scores_where_the_walk_of_a_row_ends",
-    "JLSE": "inductive/systems::jlse_scores_are_a_similarity_of_codes",
-    "KDICA": "inductive/systems::kdica_with_nothing_to_align_is_dap",
-    "LatEm": "inductive/systems::latem_takes_the_best_piece",
-    "MetricZSL": "inductive/systems::metric_zsl_starts_at_the_nearest_predicted_attributes",
-    "SynC": "inductive/systems::sync_classifiers_are_optimal_and_mixed_from_phantoms",
-    "ASTE": "published_oracles::aste_descends_as_algorithm_1 "
-    "published_oracles::printed_steps_diverge_and_say_so",
-    "SAE": "published_oracles::sae_as_published_is_the_program_of_its_authors "
-    "published_oracles::sae_centred_has_the_frozen_numbers_of_its_equation",
-    "TMV": "absent_methods::tmv_is_tmvhlp_without_a_graph",
-    "MaxMarginSSL": "transductive/pool_systems::max_margin_rows_are_roots_of_unit_length",
-    "TMVHLP": "published_oracles::the_multigraph_is_that_of_naive_loops",
-    "UDA": "transductive/pool_systems::a_tight_dictionary_stays_at_the_start",
-    "ImportanceWeighting": "absent_methods::importance_weighting_is_the_estimator_with_weights",
-    "RKT": "published_oracles::rkt_relates_vectors_as_they_are",
-    "SMS": "transductive/pool_systems::sms_is_stationary_in_its_last_round",
-    "SemiSupervisedClustering": "transductive/pool_systems::clustering_ends_at_a_fixed_point",
-    "BiDiLEL": "transductive/pool_systems::sammon_finds_distances_that_can_be_met",
-    "TASTE": "published_oracles::taste_descends_on_both_domains "
-    "published_oracles::two_domain_cost_has_its_gradient",
-    "WDVSc": "published_oracles::clusters_by_matching_and_by_chamfer_distance "
-    "transductive/pool_systems::a_sharp_transport_is_the_best_assignment",
-    "EMDirichlet": "transductive/shared_space::em_dirichlet_finds_the_classes_that_are_there",
-    "TransCLIP": "transductive/shared_space::transclip_is_the_naive_loop",
-    "ZLaP": "transductive/shared_space::zlap_solves_the_linear_system",
-    "StatA": "transductive/shared_space::stata_is_the_naive_loop",
-}
-"""The oracle of each method: folder/file::test below tests/, without the "test_" of both."""
+TESTS = Path(__file__).parents[1] / "tests"
+
+
+@cache
+def claims() -> dict[tuple[str, str], list[str]]:
+    """Return method and words → the tests marked ``claim(method, words)``, as file::test."""
+    marked: dict[tuple[str, str], list[str]] = {}
+    for file in sorted(TESTS.rglob("test_*.py")):
+        text = file.read_text(encoding="utf-8")
+        if "mark.claim(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            for mark in getattr(node, "decorator_list", ()):
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.claim":
+                    method, words = (ast.literal_eval(given) for given in mark.args)
+                    where = f"{file.relative_to(TESTS.parent).as_posix()}::{node.name}"  # type: ignore[attr-defined]
+                    marked.setdefault((method, words), []).append(where)
+    return marked
+
+
+def holds(choice: PublishedChoice, words: str) -> bool:
+    """Tell whether the words of a mark name a choice: its parameter, or how its sentence begins."""
+    return choice.parameter == words if choice.parameter else choice.note.startswith(words)
+
+
+def tests_of(method: str, choice: PublishedChoice) -> list[str]:
+    """Return the tests that hold one line of the page."""
+    return [
+        test
+        for (owner, words), tests in claims().items()
+        if owner == method and holds(choice, words)
+        for test in tests
+    ]
 
 
 def page() -> str:
@@ -177,26 +169,14 @@ def _section(method: Method) -> list[str]:
         "",
         f"*{method.citation}.*",
         "",
-        "| choice | source | |",
-        "| --- | --- | --- |",
+        "| choice | source | | held by |",
+        "| --- | --- | --- | --- |",
     ]
     for choice in method.estimator.published or ():
         value = f"`{choice.parameter}={choice.value!r}`" if choice.parameter else "—"
-        lines.append(f"| {value} | {choice.source} | {choice.note} |")
-    tests = ", ".join(f"`{name}`" for name in oracles(method.name))
-    return [*lines, "", f"Held by {tests}.", ""]
-
-
-def oracles(method: str) -> list[str]:
-    """Return the tests that hold a method to its equations, as pytest names them."""
-    found = []
-    for short in HELD_BY[method].split():
-        file, test = short.split("::")
-        folder, _, name = file.rpartition("/")
-        found.append(
-            "/".join(["tests", *folder.split("/")[: bool(folder)], f"test_{name}.py::test_{test}"])
-        )
-    return found
+        tests = "<br>".join(f"`{test.partition('::')[2]}`" for test in tests_of(method.name, choice))
+        lines.append(f"| {value} | {choice.source} | {choice.note} | {tests} |")
+    return [*lines, ""]
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Method:
 
     @property
     def draws_at_random(self) -> bool:
-        """Whether it has a ``random_state``. Without one, a fit to the same rows in any order is the same."""
+        """Whether it has a ``random_state``; without one, the order of rows changes no answer."""
         return any(key.rpartition("__")[2] == "random_state" for key in self.build().get_params())
 
     def build(

@@ -83,12 +83,12 @@ def test_unreadable_file_is_named(tmp_path):
         read(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("budget", ["quick", "full"])
+@pytest.mark.parametrize("budget", ["quick", "real", "full"])
 def test_paper_specification_names_known_methods(budget):
     wanted = {m for e in paper_specification(budget).experiments for m in e.methods}
     assert wanted <= {*catalogue(), *registry.MEASUREMENTS}
     assert {"audit", "A-distance", "TASTE", "Fast-TASTE"} <= wanted
-    with pytest.raises(DataError, match="budget must be one of quick, full"):
+    with pytest.raises(DataError, match="budget must be one of quick, real, full"):
         paper_specification("huge")
 
 

@@ -54,11 +54,11 @@ def gains(results: Results, methods: list[str]) -> Table:
         *("default: start", "default: end", "gain "),
     )
     notes = [
-        "The start is the method's own answer without its pool: of SelfPacedPrototypes that of no round, "
-        "of ImportanceWeighting that of its estimator without weights, of the others what they keep "
-        "from before the first round. The defaults share one whitened "
-        "visual space, and that space makes most of the difference between the two halves (on CUB's "
-        "proposed split, EfficientNet-Lite0, WDVSc: 67.9% with plain features, 78.7% whitened).",
+        "The start is the method's own answer without its pool: of SelfPacedPrototypes with no round, "
+        "of ImportanceWeighting with no weights, of others before the first round. The defaults share "
+        "one whitened visual space, and that space makes most of the difference between the two halves "
+        "(on CUB's proposed split, EfficientNet-Lite0, WDVSc: 67.9% with plain features, 78.7% "
+        "whitened).",
         results.trials_note,
     ]
     title = "Table III — published presets and defaults, with the gain over each method's own start"

@@ -23,7 +23,7 @@ from unseen.typing import JsonObject
 LABELLED_SETTINGS = ("zsl", *GENERALISED)
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
-BUDGETS = ("quick", "full")
+BUDGETS = ("quick", "real", "full")
 PRESETS = ("default", "published", "printed")
 """Our defaults; the form of a method's own authors; the form of the paper on ASTE, word for word."""
 Parameter = bool | int | float | str | tuple["Parameter", ...]
