@@ -2,7 +2,6 @@
 
     python benchmarks/speed.py                    the table, at the paper's AwA shape (about 2 GB)
     python benchmarks/speed.py --references       beside it: descent, scikit-learn, a textbook
-    python benchmarks/speed.py --growth           time against N, p, K and q, with exponents and plot
     python benchmarks/speed.py --scale 0.2        fewer rows: a quick look
     python benchmarks/speed.py --only ESZSL Fast  some of the lines
     python benchmarks/speed.py --json FILE        the same numbers for a program
@@ -190,60 +189,6 @@ def references(problem: Problem) -> Iterator[tuple[str, Fit, Callable[[Any], str
         yield "ASTE by descent, steps by curvature", partial(descend, rounds), above
 
 
-def growth(repeat: int, picture: Path) -> dict[str, dict[str, Any]]:
-    """Measure time against each size with the others fixed; return ratios and exponents, and plot."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    base = {"N": 16000, "p": 1024, "K": 40, "q": 85}
-    sweeps = {"N": [8000, 16000, 32000, 64000], "p": [512, 1024, 2048, 4096]}
-    sweeps |= {"K": [20, 40, 80, 160], "q": [40, 80, 160, 320]}
-    makers: dict[str, Callable[[Any, float], Any]] = {
-        "ESZSL": lambda s, C: ESZSL(s, gamma=C / 2, lam=1.0),
-        "ASTE": lambda s, C: ASTE(s, C=C, mu=1.0),
-        "Fast-ASTE": lambda s, C: FastTraining(ASTE(s, C=C, mu=1.0)),
-    }
-    unit: float | None = None
-    found: dict[str, dict[str, Any]] = {name: {} for name in makers}
-    figure, axes = plt.subplots(1, 4, figsize=(11, 3.6), sharey=True, layout="constrained")
-    for axis, (size, values) in zip(axes, sweeps.items(), strict=True):
-        times: dict[str, list[float]] = {name: [] for name in makers}
-        for value in values:
-            n, p, k, q = (base | {size: value}).values()
-            rng = np.random.default_rng(0)
-            vectors = rng.standard_normal((k, q))
-            codes = np.arange(n) % k
-            X = (vectors @ rng.standard_normal((q, p)) / 8)[codes] + rng.standard_normal((n, p))
-            X = X.astype(np.float32)
-            semantics, C = dict(enumerate(vectors)), 0.6 * float(np.square(X).sum()) / p
-            if unit is None:
-                unit = min(_time(partial(np.matmul, X.T, X)) for _ in range(repeat + 1))
-            for name, make in makers.items():
-                fit = partial(make(semantics, C).fit, X, codes)
-                times[name].append(min(_time(fit) for _ in range(repeat)) / unit)
-        for name, ratios in times.items():
-            slope = float(np.polyfit(np.log(values), np.log(ratios), 1)[0])
-            found[name][size] = {"sizes": values, "ratios": ratios, "exponent": slope}
-            axis.loglog(values, ratios, "o-", label=f"{name}: {slope:.2f}", markersize=4, base=2)
-        axis.set_xlabel(size)
-        axis.set_xticks(values, [str(v) for v in values])
-        axis.yaxis.set_major_formatter(lambda v, _: f"{v:g}")
-        axis.legend(
-            title="exponent",
-            fontsize=8,
-            title_fontsize=8,
-            frameon=False,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-        )
-    axes[0].set_ylabel(f"a fit, in units of one\nXᵀX of {sweeps['N'][0]} × {base['p']}")
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture, dpi=110)
-    return found
-
-
 def _time(run: Fit) -> float:
     start = CLOCK[0]()
     run()
@@ -257,9 +202,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--references", action="store_true")
     parser.add_argument("--only", nargs="+", help="lines whose names begin with one of these")
-    parser.add_argument("--growth", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--picture", type=Path, default=Path("docs/img/growth.png"))
     parser.add_argument("--processor", action="store_true")
     options = parser.parse_args()
     if options.processor:  # a second thread that waits would count as work
@@ -267,12 +210,6 @@ def main() -> None:
         threadpool_limits(1)
     warnings.simplefilter("ignore", AdaptationWarning)
     warnings.filterwarnings("ignore", message="Liblinear failed to converge")
-    if options.growth:
-        found = growth(options.repeat, options.picture)
-        for name, sizes in found.items():
-            print(name, *(f"{size}^{entry['exponent']:.2f}" for size, entry in sizes.items()))
-        _write(options.json, found)
-        return
     problem = Problem(simulate("AwA", scale=options.scale, random_state=0), options.repeat)
     shape = f"{len(problem.X):,} × {problem.X.shape[1]:,} {problem.X.dtype}"
     print(f"{shape}; one X.T @ X: {problem.unit():.2f} s")

@@ -39,7 +39,8 @@ writes this page. The source of a line is one of
 
 - **paper**: the method's paper says so. The whole text of the paper on ASTE was read; of the others the
   objective that the docstring cites, and no more.
-- **code**: the authors' public program does so. It was read, the note names it, and none of it is copied.
+- **code**: the authors' public program does so. It was read and the note names it; none of it is
+  copied.
 - **not verified**: paper and program could not be read, or do not say. The line is our reading, and a
   number of such a form is not the authors' number.
 
@@ -61,10 +62,10 @@ FOOT = """
 
 `preset = "printed"` takes the settings of the paper on ASTE literally, for the methods that it ran
 itself: LR, ESZSL, SJE, ASTE and TASTE, and their fast forms, which start at ESZSL's solution. Its step
-sizes 1, 0.1 and 0.01 **diverge** for ASTE and TASTE on every data set that we have: the curvature of the
-loss allows 0.009 on letters and 0.00004 on CUB with EfficientNet-Lite0. Tables then say "diverged". The
-published preset of ASTE and TASTE divides the steps by the curvature. That is our reading, and the line
-is marked "not verified".
+sizes 1, 0.1 and 0.01 **diverge** for ASTE and TASTE on every data set that we have: the curvature of
+the loss allows 0.009 on letters and 0.00004 on CUB with EfficientNet-Lite0. Tables then say "diverged".
+The published preset of ASTE and TASTE divides the steps by the curvature. That is our reading, and the
+line is marked "not verified".
 
 ## What the forms reach
 
@@ -148,7 +149,7 @@ def _section(method: Method) -> list[str]:
         "",
         f"*{method.citation}.*",
         "",
-        "| choice | source | | held by |",
+        "| choice | source | where, and what it is | held by |",
         "| --- | --- | --- | --- |",
     ]
     for choice in method.estimator.published or ():

@@ -12,7 +12,7 @@ Run it with: ``python examples/tutorial/8_all_classes.py``
 import numpy as np
 from matplotlib import pyplot as plt
 
-from unseen import ESZSL
+from unseen import ESZSL, CalibratedStacking
 from unseen.datasets import load_letters_to_digits
 from unseen.metrics import seen_unseen_harmonic
 
@@ -34,17 +34,19 @@ for offset in np.linspace(0, 3 * spread, 40):
 unseen, letters = [r.unseen for r in results], [r.seen for r in results]
 print(f"digits rise from {unseen[0]:.1%} to {unseen[-1]:.1%}, letters fall to {letters[-1]:.1%}")
 
+# %%
+# The offset must not be chosen on digits. ``CalibratedStacking`` holds out letters and
+# chooses it on them:
+stacked = CalibratedStacking(ESZSL(data.semantics)).fit(data.X[data.train], data.y[data.train])
+chosen = seen_unseen_harmonic(truth, stacked.predict(data.X[rows]), data.seen_classes)
+best = max(result.harmonic for result in results)
+print(f"harmonic mean {chosen.harmonic:.1%}; with the best offset {best:.1%}")
+
 figure, axis = plt.subplots(figsize=(5.4, 4.4), layout="constrained")
-axis.plot(unseen, letters, marker=".")
-axis.scatter([plain.unseen], [plain.seen], s=70, color="tab:red", zorder=3, label="as fitted")
+axis.plot(unseen, letters, marker=".", zorder=1)
+axis.scatter([plain.unseen], [plain.seen], s=70, color="tab:red", label="as fitted")
+axis.scatter([chosen.unseen], [chosen.seen], s=70, color="tab:green", label="offset chosen on letters")
 axis.set(xlabel="accuracy on digits (unseen)", ylabel="accuracy on letters (seen)")
 axis.set_title("The offset trades one for the other")
 axis.legend()
 plt.show()
-
-# %%
-# The offset must not be chosen on digits. Hold out letters for that: see
-# :mod:`unseen.model_selection`.
-print("offsets tried:", len(results))
-best = max(result.harmonic for result in results)
-print(f"the best harmonic mean that an offset could reach: {best:.1%}")

@@ -22,6 +22,7 @@ from unseen.cli import app as command
 from unseen.exceptions import ModelFileError
 from unseen.loopback import is_loopback
 from unseen.serving import Keeper, Limits, Service
+from unseen.serving.batching import Answered, Batcher
 from unseen.serving.gate import Gate
 from unseen.serving.keeper import NewClass
 from unseen.serving.memory_budget import MemoryBudget
@@ -434,13 +435,48 @@ def post_npy(client, body):
     return client.post("/predict", content=body, headers={"content-type": "application/x-npy"})
 
 
-@pytest.mark.parametrize("dtype", ["<f8", "<f4", ">f8"])
+@pytest.mark.parametrize("dtype", ["<f8", ">f8"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_as_npy_are_answered_as_rows_in_json(client, dtype, order):
     X = np.asarray(make_toy().X[:7], dtype=dtype, order=order)
     answer = post_npy(client, npy(X))
     assert answer.status_code == 200
     assert answer.json() == client.post("/predict", json={"features": X.tolist()}).json()
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f2"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_in_single_precision_are_answered_as_the_model_answers_them(client, dtype, order):
+    X = np.asarray(make_toy().X[:7], dtype=dtype, order=order)
+    told = post_npy(client, npy(X)).json()
+    model = unseen.load(client.path)
+    own = model.predict_proba(X.astype(np.float32)).astype(np.float32)
+    np.testing.assert_array_equal(np.array(told["probabilities"], np.float32), own)
+    asked = client.post("/predict", json={"features": X.tolist()}).json()
+    assert told["labels"] == asked["labels"]
+    np.testing.assert_allclose(told["probabilities"], asked["probabilities"], atol=1e-5)
+
+
+def test_rows_of_two_precisions_do_not_share_a_product():
+    """Beside rows in double precision, those in single precision would get other last digits."""
+    scored = []
+
+    def score(X):
+        scored.append((X.dtype.char, len(X)))
+        return Answered(np.ones((len(X), 1)), ["a"])
+
+    async def ask():
+        batcher = Batcher(score, 0.0, 100, Metrics())
+        kinds = ["d", "d", "f", "f", "d"]
+        asked = [asyncio.ensure_future(batcher(np.zeros((2, 3), kind))) for kind in kinds]
+        await asyncio.sleep(0)  # all of them wait before the first is taken
+        batcher.start()
+        answers = await asyncio.gather(*asked)
+        await batcher.stop()
+        return [len(answer.probabilities) for answer in answers]
+
+    assert asyncio.run(ask()) == [2] * 5
+    assert scored == [("d", 4), ("f", 4), ("d", 2)]
 
 
 HEADER = npy(np.zeros((2, 20)))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import span_sums
@@ -120,6 +121,12 @@ class CMT(TunedClassifier):
         "Zero-shot learning through cross-modal transfer",
         "NIPS",
         2013,
+    )
+
+    advice = Advice(
+        cost="one ridge regression, then a few steps of L-BFGS over all rows",
+        take="you compare with the literature",
+        leave="accuracy counts, or fits must be quick",
     )
 
     _tuning_rows_at_most = 2000

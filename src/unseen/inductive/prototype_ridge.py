@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive._tuning import Fold, class_wise_folds, search
@@ -71,6 +72,18 @@ class PrototypeRidge(ZeroShotClassifier):
         "ECML-PKDD",
         2015,
         table_name="LR",
+    )
+
+    advice = Advice(
+        cost="one pass over the rows for class sums and one ridge regression of q columns",
+        take=(
+            "features are strong and there are many classes, or you want the simplest prototype "
+            "method to compare with"
+        ),
+        leave=(
+            "features are weak and classes few, as with AwA's original descriptors: bilinear scores "
+            "do better there"
+        ),
     )
 
     coef_: Array

@@ -91,10 +91,13 @@ class Batcher:
                     future.cancel()  # only if the task was cancelled; answered ones stay answered
 
     def _take(self) -> list[tuple[Array, asyncio.Future[Answered]]]:
-        """Take what waits, in its order, as far as it fits."""
+        """Take what waits, in its order, as far as it fits; rows of one precision only.
+
+        Rows in single precision that were scored beside double ones would get other last digits.
+        """
         rows, count = 0, 0
         for X, _ in self._waiting:
-            if count and rows + len(X) > self._most:
+            if count and (rows + len(X) > self._most or X.dtype != self._waiting[0][0].dtype):
                 break
             rows, count = rows + len(X), count + 1
         batch, self._waiting = self._waiting[:count], self._waiting[count:]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.published import PAPER, UNVERIFIED, choices, holds
@@ -75,6 +76,12 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
         "Multi-task zero-shot action recognition with prioritised data augmentation",
         "ECCV",
         2016,
+    )
+
+    advice = Advice(
+        cost="kernel values of all rows at some centres, then the cost of what it wraps",
+        take="labelled rows come from another distribution than the pool",
+        leave="the pool itself can teach: a transductive method uses it for much more",
     )
 
     takes_class_means: ClassVar[bool] = False
