@@ -80,7 +80,7 @@ def test_a_method_of_another_package_is_in_every_command(tmp_path):
 
 
 def test_a_method_of_the_library_is_its_file_and_one_import(tmp_path):
-    """The other three of the five files are its test, its section and its advice."""
+    """The other two of the four files are its test and its section."""
     own = tmp_path / "unseen"
     shutil.copytree(SOURCE, own, ignore=shutil.ignore_patterns("__pycache__"))
     (own / "inductive" / "least_squares.py").write_text(block("python"), encoding="utf-8")

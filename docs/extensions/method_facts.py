@@ -1,6 +1,6 @@
 """On a method's page: its paper, cost, when to take it and when not, and its figures from the guides.
 
-The advice is that of ``docs/reference/advice.toml``. The figures are read from the tables that
+Paper and advice are class attributes of the estimator. The figures are read from the tables that
 ``make docs-numbers`` writes, so a page shows what the guide shows, beside the command that measures it.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +25,6 @@ class Figures(NamedTuple):
     name: str
     title: str
     values: list[tuple[str, str]]
-
-
-@cache
-def advice() -> dict[str, dict[str, str]]:
-    """Return cost, when to take it and when not, by the name of the method."""
-    return tomllib.loads((DOCS / "reference/advice.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -92,9 +85,9 @@ def facts(name: str, estimator: Any) -> list[str]:
         if method.citation:
             add("Paper", f"{method.citation}.")
         add("Learns from", learns_from(method, estimator))
-    add("Cost", code(advice()[name]["cost"]))
-    add("Take it when", code(advice()[name]["take"]))
-    add("Not when", code(advice()[name]["leave"]))
+    add("Cost", code(estimator.advice.cost))
+    add("Take it when", code(estimator.advice.take))
+    add("Not when", code(estimator.advice.leave))
     choosing = "choosing-transductive" if transductive else "choosing"
     add("More", f":doc:`Mathematics </guide/estimators>` · :doc:`which method </guide/{choosing}>`")
     if name in measured():
@@ -109,8 +102,8 @@ def facts(name: str, estimator: Any) -> list[str]:
 
 def add_facts(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Put the facts before the parameters of a class that is an estimator with advice."""
-    if what != "class" or not inspect.isclass(obj) or obj.__name__ not in advice():
-        return
+    if what != "class" or not inspect.isclass(obj) or vars(obj).get("advice") is None:
+        return  # advice of a base class is another's
     place = next((n for n, line in enumerate(lines) if line.startswith(":Parameters:")), len(lines))
     lines[place:place] = facts(obj.__name__, obj)
 

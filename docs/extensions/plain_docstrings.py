@@ -32,8 +32,8 @@ def keep_formulas(app: Any, what: str, name: str, obj: object, options: Any, lin
 
 
 ABOUT_THE_CLASS = (
-    "citation", "learns_from_pool", "needs_labelled_rows", "published", "rehearses_in_directions",
-    "takes_chunks", "takes_class_means", "takes_known",
+    "advice", "citation", "learns_from_pool", "needs_labelled_rows", "published",
+    "rehearses_in_directions", "takes_chunks", "takes_class_means", "takes_known",
 )  # fmt: skip
 """Attributes that the page of a method shows in words."""
 SCIKIT_LEARN = ("get_metadata_routing", "get_params", "set_output", "set_params")

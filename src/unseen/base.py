@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from unseen import guards, inputs, refusals
+from unseen.advice import Advice
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
 from unseen.model_export import ExportableModel, bare
@@ -58,6 +59,8 @@ class ZeroShotClassifier(
 
     citation: ClassVar[Citation | None] = None
     """The paper of the method; a class that has its own is listed by :mod:`unseen.methods`."""
+    advice: ClassVar[Advice | None] = None
+    """What a fit costs, when to take the method and when not."""
     takes_chunks: ClassVar[bool] = False
     """Whether ``fit`` sees rows through passes only, and so takes rows that are not in memory."""
     takes_class_means: ClassVar[bool] = True
@@ -70,8 +73,7 @@ class ZeroShotClassifier(
     _shows_bad_values: ClassVar[bool] = False
     """Whether NaN or infinity in a row always shows in its scores: X is then read once."""
     rehearses_in_directions: ClassVar[bool] = False
-    """Whether answers are the same for rows in other coordinates: rehearsals then use the first
-    principal directions of the rows alone."""
+    """Whether answers do not depend on coordinates: rehearsals then use principal directions."""
     _calibration_rows: ClassVar[int] = 30  # a class, where a temperature is fitted without folds
 
     seen_classes_: Array
@@ -133,13 +135,12 @@ class ZeroShotClassifier(
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
-        if type(X) is not np.ndarray:
-            warn_of_other_order(X, y, stacklevel=3)
+        warn_of_other_order(X, y, stacklevel=3)
         best = argmax(self._candidate_scores(X))
         classes, codes = inputs.read_labels(aligned(best, y, "y"), self._marks_unlabelled())
         weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
-        wanted, owner = self._parameters()[1], type(self).__name__
-        code_of = refusals.scored_codes(classes, self.classes_, wanted, owner)
+        asked = self._parameters()[1], type(self).__name__
+        code_of = refusals.scored_codes(classes, self.classes_, *asked)
         right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
         return float((right[total > 0] / total[total > 0]).mean())
 
@@ -260,21 +261,21 @@ class ZeroShotClassifier(
 
     def _answer(self, rehearsal: held_out.Rehearsal) -> held_out.Answers | None:
         """Fit a clone without the held-out classes; return its answers on these, None if it fails."""
-        classes, judged = self.seen_classes_, rehearsal.judged
-        settings = {"candidates": classes[rehearsal.held].tolist()}
-        copy = clone(self).set_params(**settings, **self._settings_to_rehearse(*rehearsal.shares))
+        held, judged = self.seen_classes_[rehearsal.held], rehearsal.judged
+        settings = self._settings_to_rehearse(*rehearsal.shares)
+        copy = clone(self).set_params(candidates=held.tolist(), **settings)
         copy._calibrates = False
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                copy.fit(*rehearsal.training_input(classes))
+                copy.fit(*rehearsal.training_input(self.seen_classes_))
                 scores = np.asarray(copy._candidate_scores(judged.X))
                 compared = scores if rehearsal.as_pool else copy._candidate_scores(rehearsal.learned.X)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             logger.debug("a rehearsal of %s was left out: %s", type(self).__name__, error)
             return None
-        columns = place_among(classes[rehearsal.held], copy.classes_)
-        return held_out.Answers(scores, columns[judged.codes], spread(compared))
+        true = place_among(held, copy.classes_)[judged.codes]
+        return held_out.Answers(scores, true, spread(compared))
 
     def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
         """Return the parameters of a rehearsal with these shares of the labelled rows and classes."""
@@ -286,8 +287,7 @@ class ZeroShotClassifier(
 
     def _fit_rows(self, rows: Rows, classes: Array, held: Rows | None = None) -> Self:
         """Fit on rows that another estimator has read; ``classes`` are those the codes point at."""
-        self.seen_classes_ = classes
-        self.n_features_in_ = rows.X.shape[1]
+        self.seen_classes_, self.n_features_in_ = classes, rows.X.shape[1]
         return self._learn(rows, held)
 
     def _chosen(self) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows, read_labels, read_rows
@@ -60,6 +61,14 @@ class FastTraining(WrappingClassifier):
     >>> model.patterns_
     array([[0.95, 0.05], [0.05, 1.  ]])
     """
+
+    advice = Advice(
+        cost=(
+            "one pass over the rows for the class means; what it wraps then learns from one row a class"
+        ),
+        take="there are millions of rows",
+        leave="classes have several distinct appearances that a mean would blur",
+    )
 
     takes_chunks = True
 

@@ -14,9 +14,14 @@ from unseen.serving.connection_limits import bounded_protocol
 
 @asynccontextmanager
 async def serving(limits, size):
-    """Serve answers of some size in this loop; give the port and the connections."""
+    """Serve answers of some size, and web sockets, in this loop; give the port and the connections."""
 
     async def app(scope, receive, send):
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.accept"})
+            await receive()  # until it closes
+            return
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": bytes(size)})
 

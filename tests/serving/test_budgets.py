@@ -134,6 +134,33 @@ def test_where_all_are_busy_a_new_one_is_refused():
     assert not limits.make_room()
 
 
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+
+
+def test_a_web_socket_is_not_a_connection_whose_request_is_awaited():
+    """It has no deadline and does not give way: the studio's page lost a click every ten seconds."""
+
+    async def scene():
+        limits = ConnectionLimits(seconds=PATIENCE)
+        async with serving(limits, 0) as (port, connections):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            await until(lambda: limits.asking)
+            (held,) = limits.asking
+            writer.write(UPGRADE)
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+            assert held._header_timer is None
+            assert not limits.make_room()
+            (kept,) = connections
+            assert not kept.transport.is_closing()
+            writer.close()
+            await until(lambda: not connections)
+
+    asyncio.run(scene())
+
+
 def test_file_descriptors_do_not_run_out(tmp_path):
     few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))\n"
     path = write_model(tmp_path / "toy.safetensors")

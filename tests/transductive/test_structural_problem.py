@@ -28,7 +28,7 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     metric = Sums.of(many, 6).metric(shrinkage)
     problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)))
     problem.labelled_only(1e-6, max_iter=9999)  # as TASTE does: the start knows no metric
-    problem.measure(C, metric)
+    problem.measure(C, shrinkage, Sums.of(many, 6))
     found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
     solve = two_domains(
         Ridge(Moments(few.X), C, metric),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
@@ -74,6 +75,15 @@ class ALE(RankingClassifier):
         "Label-embedding for attribute-based classification",
         "CVPR",
         2013,
+    )
+
+    advice = Advice(
+        cost="a few passes over the rows in batches, all wrong classes of each row",
+        take="features are strong, classes many, and the top of the ranking matters",
+        leave=(
+            "you need the same answer on every machine: it is a stochastic descent, without a "
+            "certificate"
+        ),
     )
 
     def __init__(

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._paper_descent import (
     descent_coordinates,
@@ -18,13 +19,11 @@ from unseen.inductive.bilinear import (
     Choice,
     in_own_span,
     semantic_coordinates,
-    semantic_ridge,
 )
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
 from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
-from unseen.solvers.moments import Ridge, one_domain
 from unseen.solvers.scheduled_descent import scheduled_descent
 from unseen.solvers.structural import (
     frank_wolfe,
@@ -140,6 +139,18 @@ class ASTE(BilinearClassifier):
         2017,
     )
 
+    advice = Advice(
+        cost="that of ESZSL and one or two further passes; a duality gap certifies the optimum",
+        take=(
+            "you are not sure which inductive method to take, features are weak, or you need a "
+            "certificate"
+        ),
+        leave=(
+            "unlabelled rows of the unseen classes are at hand: TASTE and SelfPacedPrototypes end "
+            "far higher"
+        ),
+    )
+
     takes_chunks = True
 
     duality_gap_: float
@@ -196,12 +207,11 @@ class ASTE(BilinearClassifier):
     def _solve(self, rows: Rows, A: Array, choice: Choice) -> Array:
         X, codes, weights = rows
         own, span = semantic_coordinates(A)
-        solve = one_domain(Ridge(choice.sums.second, choice.C), semantic_ridge(own, choice.mu))
         found = frank_wolfe(
             X,
             codes,
             own,
-            solve,
+            choice.solver(own),
             weights=weights,
             labels=choice.sums.labels,
             tol=self.tol,

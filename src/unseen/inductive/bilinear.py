@@ -18,7 +18,8 @@ from unseen.rows import labelled
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_weights, mapped
-from unseen.solvers.moments import Moments, Sums, ridge_path
+from unseen.solvers.cholesky import Solve
+from unseen.solvers.moments import Moments, Ridge, Sums, one_domain, ridge_path
 from unseen.solvers.row_space import row_space
 from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
@@ -47,6 +48,15 @@ class Choice:
     """Fitted on the scores of held-out classes; None when there were no folds."""
     sums: Sums
     """Over all rows, for the fit that follows."""
+
+    @property
+    def unit(self) -> float:
+        """The unit in which C is searched: the mean diagonal of 2XᵀX."""
+        return 2 * self.sums.scale
+
+    def solver(self, A: Array) -> Solve:
+        """Return the map R → V with (2XᵀX + C·I) V (AAᵀ + μI) = R."""
+        return one_domain(Ridge(self.sums.second, self.C), semantic_ridge(A, self.mu))
 
 
 @dataclass(frozen=True)
@@ -203,7 +213,7 @@ def choose(
     dtype = judged.X.dtype
     folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
     left, right = [fold.left for fold in folded], [fold.right for fold in folded]
-    hits = fold_hits(judged, table, left, right)
+    hits = judged.summed(labelled.fold_hits, (table, left, right))
     sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
     shares = [
         own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
@@ -259,25 +269,6 @@ def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
         return moments, *rows.totals(len(table.fold))
     *moments, labels, counts = rows.summed(labelled.fold_sums, (table,), 4 * BLOCK_ROWS)
     return moments, labels.T, counts
-
-
-def fold_hits(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[Array]:
-    """Return, for each fold, the weight of the rows of each of its classes that a model gets right.
-
-    Parameters
-    ----------
-    rows : Rows
-    table : FoldOf
-    left : list of arrays of shape (p, I, K′)
-        For each fold, I maps of a row.
-    right : list of arrays of shape (J, K′, L)
-        And J maps from there to the scores of the L classes that it holds out.
-
-    Returns
-    -------
-    list of arrays of shape (L, I, J)
-    """
-    return list(rows.summed(labelled.fold_hits, (table, left, right)))
 
 
 def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:

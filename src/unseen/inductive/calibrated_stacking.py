@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows
@@ -73,6 +74,12 @@ class CalibratedStacking(WrappingClassifier):
     >>> model.fit(data.X[data.train], data.y[data.train]).bias_ > 0
     True
     """
+
+    advice = Advice(
+        cost="rehearsals: a few fits of what it wraps",
+        take="rows of seen and unseen classes come mixed, and seen classes win too often",
+        leave="candidates are the unseen classes alone: the offset then changes nothing",
+    )
 
     bias_: float
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
@@ -98,6 +99,15 @@ class DAP(AttributeClassifier):
         "Learning to detect unseen object classes by between-class attribute transfer",
         "CVPR",
         2009,
+    )
+
+    advice = Advice(
+        cost=(
+            "one p × p factorisation for all attributes, and that of the folds that calibrate them "
+            "one p × p factorisation for all attributes, and that of the folds that calibrate them"
+        ),
+        take="each attribute must be readable, with a calibrated probability of its own",
+        leave="accuracy counts: attributes are multiplied as if they were independent",
     )
 
     coef_: Array

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.rows.labelled import Rows
 from unseen.typing import Array, CandidateClasses
@@ -47,6 +48,12 @@ class DataEnlargement(WrappingClassifier):
     >>> model.enlarged_classes_.tolist()
     ['cat', 'dog', 'owl']
     """
+
+    advice = Advice(
+        cost="that of what it wraps, on more rows",
+        take="you have labelled rows of further classes, with class vectors of the same kind",
+        leave="the further classes come from another domain",
+    )
 
     enlarged_classes_: Array
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
@@ -76,6 +77,15 @@ class DeViSE(RankingClassifier):
         "DeViSE: a deep visual-semantic embedding model",
         "NIPS",
         2013,
+    )
+
+    advice = Advice(
+        cost="a few passes over the rows in batches, all wrong classes of each row",
+        take="you need a hinge on every wrong class as a baseline",
+        leave=(
+            "you need the same answer on every machine: it is a stochastic descent, without a "
+            "certificate"
+        ),
     )
 
     def __init__(

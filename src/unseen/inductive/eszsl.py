@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_ridge
 from unseen.published import CODE, PAPER, choices, holds, sets
@@ -64,6 +65,20 @@ class ESZSL(BilinearClassifier):
         "An embarrassingly simple approach to zero-shot learning",
         "ICML",
         2015,
+    )
+
+    advice = Advice(
+        cost=(
+            "one pass over the rows and one p × p solve; where features are many and classes few, a "
+            "few passes in a subspace"
+        ),
+        take=(
+            "you want one closed-form answer that is near the top on most data, in memory, in "
+            "chunks or on a cluster"
+        ),
+        leave=(
+            "unlabelled rows of the unseen classes are at hand: a transductive method gains far more"
+        ),
     )
 
     takes_chunks = True

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import cdist
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.attribute_bank import AttributeClassifier, Groups
@@ -107,6 +108,12 @@ class HAT(AttributeClassifier):
         "attributes",
         "WACV",
         2015,
+    )
+
+    advice = Advice(
+        cost="one weighted ridge regression for each node of the class hierarchy",
+        take="you know a class hierarchy that says more than the class vectors",
+        leave="the hierarchy would come from the vectors: it adds nothing to DAP then",
     )
 
     coefs_: Array

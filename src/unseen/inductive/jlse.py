@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import linalg
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
@@ -90,6 +91,12 @@ class JLSE(TunedClassifier):
         "CVPR",
         2016,
         table_name="Zhang et al.",
+    )
+
+    advice = Advice(
+        cost="a code on the simplex for every row, and repeated ridge regressions",
+        take="unseen classes are mixtures of seen ones, and SSE is too coarse",
+        leave="fits must be quick: it is among the slowest here",
     )
 
     _tuning_rows_at_most = 2000

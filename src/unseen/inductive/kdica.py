@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting
 from unseen.inductive.dap import DAP, Prepared
@@ -84,6 +85,12 @@ class KDICA(DAP):
         "Learning attributes equals multi-source domain generalization",
         "CVPR",
         2016,
+    )
+
+    advice = Advice(
+        cost="one generalised eigenproblem of p × p, then DAP's classifiers",
+        take="you compare with the literature",
+        leave="accuracy counts: with a linear kernel it gains nothing over DAP here",
     )
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.ranking import RankingClassifier
 from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
@@ -89,6 +90,15 @@ class LatEm(RankingClassifier):
         "Latent embeddings for zero-shot classification",
         "CVPR",
         2016,
+    )
+
+    advice = Advice(
+        cost="that of DeViSE times the number of pieces",
+        take="a class has several distinct appearances, and there are many rows for each piece",
+        leave=(
+            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better "
+            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better"
+        ),
     )
 
     def __init__(

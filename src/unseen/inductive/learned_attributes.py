@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import span_sums
@@ -79,6 +80,15 @@ class LearnedAttributes(TunedClassifier):
         "Designing category-level attributes for discriminative visual recognition",
         "CVPR",
         2013,
+    )
+
+    advice = Advice(
+        cost="one K × K eigenproblem and two ridge regressions",
+        take=(
+            "the given attributes separate classes badly, and others may be designed from the "
+            "labelled rows"
+        ),
+        leave="class vectors carry little beyond what separates the seen classes",
     )
 
     attributes_: Array

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import span_sums
@@ -70,6 +71,15 @@ class LinearRegressionZSL(TunedClassifier):
         "ECML-PKDD",
         2015,
         table_name="LR",
+    )
+
+    advice = Advice(
+        cost="one pass over the rows and one p × p solve",
+        take="you compare with the LR of the paper on ASTE",
+        leave=(
+            "accuracy counts: mapping to the semantic space makes some class vectors the nearest of "
+            "too many rows (hubs)"
+        ),
     )
 
     coef_: Array

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import semantic_coordinates, span_sums
@@ -93,6 +94,12 @@ class MetricZSL(TunedClassifier):
         "ECCV",
         2016,
         table_name="Bucher et al.",
+    )
+
+    advice = Advice(
+        cost="one ridge regression, then a few steps of L-BFGS over rows and classes",
+        take="attributes are correlated, and a metric between them should be learned",
+        leave="features are weak and classes few",
     )
 
     _tuning_rows_at_most = 2000

@@ -1,9 +1,10 @@
-"""PrototypeRidge: the paper's LR, ridge regression from semantics to features."""
+"""PrototypeRidge: ridge regression from semantics to features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive._tuning import Fold, class_wise_folds, search
@@ -27,9 +28,10 @@ class PrototypeRidge(ZeroShotClassifier):
         score of a class: −‖x − B a − b‖²
 
     Y. Shigeto, I. Suzuki, K. Hara, M. Shimbo and Y. Matsumoto, "Ridge regression, hubness, and
-    zero-shot learning", ECML-PKDD 2015 (LR in the paper on ASTE). Regressing from semantics to
-    features, not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b;
-    λ is chosen on class-wise folds in scale-free units unless it is given.
+    zero-shot learning", ECML-PKDD 2015. The paper on ASTE cites it for LR, but its equation is of the
+    other direction: ``LinearRegressionZSL``. Regressing from semantics to features, as here, keeps a
+    few prototypes from becoming hubs. Deviations: an intercept b; λ is chosen on class-wise folds in
+    scale-free units unless it is given.
 
     Parameters
     ----------
@@ -70,6 +72,18 @@ class PrototypeRidge(ZeroShotClassifier):
         "ECML-PKDD",
         2015,
         table_name="LR",
+    )
+
+    advice = Advice(
+        cost="one pass over the rows for class sums and one ridge regression of q columns",
+        take=(
+            "features are strong and there are many classes, or you want the simplest prototype "
+            "method to compare with"
+        ),
+        leave=(
+            "features are weak and classes few, as with AwA's original descriptors: bilinear scores "
+            "do better there"
+        ),
     )
 
     coef_: Array

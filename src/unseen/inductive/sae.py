@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.published import CODE, PAPER, choices, holds, sets
@@ -91,6 +92,12 @@ class SAE(TunedClassifier):
         "Semantic autoencoder for zero-shot learning",
         "CVPR",
         2017,
+    )
+
+    advice = Advice(
+        cost="two eigendecompositions, of p × p and of q × q, for every regularisation at once",
+        take="features are strong, and you want a method with one parameter",
+        leave="features are weak and classes few",
     )
 
     encoder_: Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._paper_descent import (
     descent_coordinates,
@@ -81,6 +82,15 @@ class SJE(RankingClassifier):
         "Evaluation of output embeddings for fine-grained image classification",
         "CVPR",
         2015,
+    )
+
+    advice = Advice(
+        cost="a few passes over the rows in batches",
+        take="you need the structured hinge of the literature as a baseline",
+        leave=(
+            "you need the same answer on every machine: it is a stochastic descent, without a "
+            "certificate"
+        ),
     )
 
     _centred = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
@@ -95,6 +96,12 @@ class SSE(ZeroShotClassifier):
         "ICCV",
         2015,
         table_name="SSE-ReLU",
+    )
+
+    advice = Advice(
+        cost="one small quadratic programme for each class, then adaptive steps over all rows",
+        take="unseen classes are mixtures of seen ones",
+        leave="unseen classes lie outside of what the seen ones span",
     )
     _calibration_rows = 20  # a score costs more here than in other methods
 

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
@@ -123,6 +124,18 @@ class SynC(TunedClassifier):
         "CVPR",
         2016,
         table_name="Changpinyo et al.",
+    )
+
+    advice = Advice(
+        cost="repeated ridge regressions on one factorisation",
+        take=(
+            "features are strong and there are many classes: the most accurate inductive method on "
+            "CUB here"
+        ),
+        leave=(
+            "class vectors lie in the space of the features, as glyphs do: ASTE and ESZSL do better "
+            "there"
+        ),
     )
 
     base_: Array

@@ -251,14 +251,13 @@ def fold_sums(X: Array, codes: Codes, weights: Array | None, table: FoldOf) -> t
 
 
 def fold_hits(
-    X: Array,
-    codes: Codes,
-    weights: Array | None,
-    table: FoldOf,
-    left: list[Array],
-    right: list[Array],
+    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
 ) -> list[Array]:
-    """Return, for each fold, the weight of the rows of each of its classes that a model gets right."""
+    """Return, for each fold, the weight of the rows of each class that models get right, (L, I, J).
+
+    ``left[f]`` (p, I, K′) maps a row in I ways, ``right[f]`` (J, K′, L) from there, in J ways, to the
+    scores of the L classes that fold f holds out.
+    """
     folds, places, answers = table.fold[codes], table.place[codes], []
     for f, (halves, others) in enumerate(zip(left, right, strict=True)):
         block, true, weight = _rows_of_fold(folds, f, X, places, weights)
@@ -277,12 +276,7 @@ def fold_hits(
 
 
 def fold_scores(
-    X: Array,
-    codes: Codes,
-    weights: Array | None,
-    table: FoldOf,
-    left: list[Array],
-    right: list[Array],
+    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
 ) -> list[tuple[Array, Array, Array | None]]:
     """Return, for each fold, the scores X·left·right of its rows, their classes and their weights."""
     folds, places, answers = table.fold[codes], table.place[codes], []

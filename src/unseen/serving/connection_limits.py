@@ -139,6 +139,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
         _complete = True  # whether the message that began last is there
         _in_headers = False  # whether its headers are not
         _heard = False  # whether anything was read since we await a request
+        _is_socket = False  # whether it is a web socket now, with a protocol of its own
 
         def connection_made(self, transport: Any) -> None:
             if len(self.connections) >= limits.connections and not limits.make_room():
@@ -161,6 +162,8 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
                 return
             self._fed, self._ended, self._heard = len(data), False, True
             super().data_received(data)
+            if self._is_socket:
+                return  # no request is to come: a deadline for one would cut the socket off
             self._overhead += len(data)
             if not self._complete and self._overhead > HEADER_BYTES:
                 self._refuse(431)
@@ -209,6 +212,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
             self._refuse(self._refusal)
 
         def handle_websocket_upgrade(self) -> None:
+            self._is_socket = True
             self.transport.set_write_buffer_limits()  # its protocol has limits of its own
             super().handle_websocket_upgrade()
 

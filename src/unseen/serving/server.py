@@ -82,6 +82,7 @@ def run(app: ASGIApp, opened: socket.socket, seconds: float = 10.0, connections:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
+        ws_ping_interval=None,  # the studio's pages and their server ask each other themselves
     )
     server = _Server(config, limits)
     # uvicorn listens to signals while it runs. One that comes before must not be lost; those that it

@@ -15,6 +15,7 @@ from unseen.solvers.moments import (
     Metric,
     Moments,
     Ridge,
+    Sums,
     moments_of,
     one_domain,
     pays,
@@ -73,8 +74,18 @@ class StructuralProblem:
         many = len(rows.X) >= second.width and pays(second, len(joint))
         self._space = second.subspace(ROUND_ERROR) if many else None
 
-    def measure(self, C: float, metric: Metric | None) -> None:
-        """Take another C from now on, and measure weights by a metric instead of the identity."""
+    def measure(self, C: float, shrinkage: float | None, sums: Sums | None = None) -> None:
+        """Take another C from now on, and measure weights by a within-class covariance.
+
+        Parameters
+        ----------
+        C : float
+        shrinkage : float, optional
+            How far the covariance is shrunk to its mean variance; None keeps the identity.
+        sums : Sums, optional
+            Of the rows whose covariance it is, when they are not those of the problem.
+        """
+        metric = (self._choice.sums if sums is None else sums).metric(shrinkage)
         self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
         if self._space is not None and metric is not None:
             self._space.with_metric(metric.spread)

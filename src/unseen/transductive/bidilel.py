@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg, optimize
 from scipy.spatial.distance import cdist
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import Scaling, scaled
@@ -112,6 +113,12 @@ class BiDiLEL(PointClassifier):
         "IJCV",
         2017,
         table_name="Wang et al.",
+    )
+
+    advice = Advice(
+        cost="one p × p eigenproblem, and a mapping of the candidates by L-BFGS",
+        take="you compare with the literature",
+        leave="accuracy counts: it is the lowest of the transductive methods here",
     )
 
     stress_: float

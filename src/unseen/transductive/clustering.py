@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import class_sums, class_weights
@@ -70,7 +71,7 @@ class SemiSupervisedClustering(PointClassifier):
         holds(PAPER, "Class vectors mapped into the feature space, alternating with cluster labels."),
         sets("shrinkage", None, PAPER, "Deep features as they are."),
         sets("pool_weight", 1.0, UNVERIFIED, "Its λ and γ could not be read."),
-        holds(UNVERIFIED, "Its start."),
+        holds(UNVERIFIED, "Its start; here the ridge regression of seen class means."),
     )
 
     citation = Citation(
@@ -79,6 +80,12 @@ class SemiSupervisedClustering(PointClassifier):
         "arXiv",
         2016,
         table_name="Shojaee et al.",
+    )
+
+    advice = Advice(
+        cost="one ridge regression and one pass over the pool in each round",
+        take="features are weak, seconds matter: the most accurate on AwA1 here",
+        leave="candidates may be absent from the pool: it does not review the pool first",
     )
 
     takes_known: ClassVar[bool] = True

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._shared_space import SharedSpaceClassifier
@@ -37,6 +38,17 @@ class CosineZSL(SharedSpaceClassifier):
     >>> CosineZSL({"cat": [1.0, 0.0], "dog": [0.0, 1.0]}).fit([[0.9, 0.2], [0.1, 0.7]]).transduction_
     array(['cat', 'dog'], dtype='<U3')
     """
+
+    advice = Advice(
+        cost="one product of rows and class vectors",
+        take=(
+            "rows and class texts are embeddings of one model and each row must be answered alone; "
+            "it is the baseline of all methods without labels"
+        ),
+        leave=(
+            "a few hundred rows can be answered together: SharedSpacePrototypes gains on most of them"
+        ),
+    )
 
     citation: ClassVar[Citation | None] = Citation(
         "Radford et al.",

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, logsumexp
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, choices, sets
 from unseen.rows.passes import score_blocks
@@ -77,6 +78,12 @@ class EMDirichlet(SoftLabelClassifier):
     >>> EMDirichlet(texts).fit(X).transduction_
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
+
+    advice = Advice(
+        cost="grows with the square of the number of candidates",
+        take="small tasks: some 75 rows of about five classes out of many",
+        leave="many classes are present in the pool: it merges them",
+    )
 
     published = choices(
         sets("scale", 30.0, CODE, "SegoleneMartin/transductive-CLIP."),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.published import PAPER, UNVERIFIED, choices, holds
@@ -76,7 +78,15 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
         2016,
     )
 
+    advice = Advice(
+        cost="kernel values of all rows at some centres, then the cost of what it wraps",
+        take="labelled rows come from another distribution than the pool",
+        leave="the pool itself can teach: a transductive method uses it for much more",
+    )
+
     takes_class_means: ClassVar[bool] = False
+    without_pool: ClassVar[Mapping[str, object]] = {"strength": 0.0}
+
     importance_: Array
 
     def __init__(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_coordinates
@@ -106,6 +107,12 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         "AISTATS",
         2015,
         table_name="Li & Guo",
+    )
+
+    advice = Advice(
+        cost="a few passes over labelled rows and pool in each round",
+        take="you want a max-margin loss on the pool as well",
+        leave="you need the same answer on every machine: it is a stochastic descent",
     )
 
     inductive_: Array

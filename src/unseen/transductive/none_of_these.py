@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.transductive._pool import TransductiveClassifier
@@ -57,6 +58,12 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
     >>> float((model.transduction_ == "unknown").mean()) < 0.01
     True
     """
+
+    advice = Advice(
+        cost="that of what it wraps, and one pass over the pool",
+        take="rows of the pool may belong to no candidate",
+        leave="strangers are whole classes close to the candidates: they are recognised badly",
+    )
 
     learns_from_pool = True
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.rows.passes import class_sums
@@ -103,6 +104,12 @@ class RKT(PointClassifier):
         "Relational knowledge transfer for zero-shot learning",
         "AAAI",
         2016,
+    )
+
+    advice = Advice(
+        cost="one lasso for each unseen class; a pass over the pool in each round",
+        take="seconds matter and unseen classes resemble seen ones",
+        leave="you compare with the paper: as published it does not use the pool",
     )
 
     relations_: Array

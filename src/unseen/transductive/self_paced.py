@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from unseen.advice import Advice
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
@@ -64,6 +65,15 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
     >>> model.transduction_[-1]
     np.str_('fox')
     """
+
+    advice = Advice(
+        cost="one fit of what it wraps in each round",
+        take="your own estimator should learn from the pool",
+        leave=(
+            "what you would wrap is ASTE or a prototype method: TASTE and SelfPacedPrototypes do it "
+            "better"
+        ),
+    )
 
     takes_chunks = True
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
@@ -128,8 +129,24 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     citation = Citation("The unseen developers", "Self-paced prototypes", "unseen", 2026)
 
+    advice = Advice(
+        cost=(
+            "one p × p eigenproblem, two passes over the pool in each of eight rounds, and six "
+            "rehearsals on seen classes"
+        ),
+        take=(
+            "you have the rows to be recognised: the flagship, the most accurate over all data sets "
+            "here, in memory, in chunks or on a cluster"
+        ),
+        leave=(
+            "there are fewer than about five rows of each class in the pool and features are weak, "
+            "or each row must be answered alone: take ASTE"
+        ),
+    )
+
     takes_known = True
     takes_chunks = True
+    without_pool: ClassVar[Mapping[str, object]] = {"rounds": 0, "rehearsals": 0}
     _whole: ClassVar[tuple[str, ...]] = ("rounds", "rehearsals")
 
     shares_: Array | None

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.rows.kernels import scaled
 from unseen.statistics.shared_model import SharedModel, Sums
@@ -84,6 +85,18 @@ class SharedSpacePrototypes(DistantStrangers, SharedSpaceClassifier):
     >>> SharedSpacePrototypes(texts).fit(X).transduction_
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
+
+    advice = Advice(
+        cost=(
+            "three nearest neighbours of each row, one p × p factorisation and a pass over the rows "
+            "in each of ten rounds"
+        ),
+        take="rows and class texts are embeddings of one model, and no row has a label",
+        leave=(
+            "texts hardly tell the classes apart, or there are fewer rows than classes: its answer "
+            "is then about that of cosine"
+        ),
+    )
 
     citation: ClassVar[Citation | None] = Citation(
         "The unseen developers", "Prototypes of class texts, corrected by a pool", "unseen", 2026

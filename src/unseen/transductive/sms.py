@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, semantic_ridge
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
@@ -95,6 +96,12 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         "Transductive zero-shot recognition via shared model space learning",
         "AAAI",
         2016,
+    )
+
+    advice = Advice(
+        cost="that of TASTE",
+        take="you want TASTE's rounds from ESZSL's squared loss, on features as they are",
+        leave="you need a certificate: TASTE has one",
     )
 
     inductive_: Array

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.aste import DESCENT
 from unseen.inductive.bilinear import BilinearClassifier, Choice
@@ -114,6 +115,18 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         2017,
     )
 
+    advice = Advice(
+        cost=(
+            "that of ASTE, and in each round one pass over the trusted rows of the pool and one or "
+            "two steps of the solver"
+        ),
+        take="you have the pool and want the paper's model, with a certificate for its last round",
+        leave=(
+            "class sizes of the pool may differ widely, or classes have only a few rows: the rounds "
+            "lose accuracy there"
+        ),
+    )
+
     takes_chunks = True
 
     inductive_: Array
@@ -206,8 +219,8 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         if not rounds or (shrinkage is None and C is not None):
             return problem
         if C is None and split.described:
-            self.C_ = 2 * ROUND_C * choice.sums.scale
-        problem.measure(self.C_, (choice.sums if full is None else full).metric(shrinkage))
+            self.C_ = ROUND_C * choice.unit
+        problem.measure(self.C_, shrinkage, full)
         return problem
 
     def _start_descent(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.transductive.tmvhlp import TMVHLP
@@ -63,6 +64,12 @@ class TMV(TMVHLP):
         "Transductive multi-view embedding for zero-shot recognition and annotation",
         "ECCV",
         2014,
+    )
+
+    advice = Advice(
+        cost="that of TMVHLP without the graph",
+        take="you want TMVHLP's common space without its graph",
+        leave="the pool has clear clusters: the graph then adds accuracy",
     )
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.extmath import randomized_svd
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, choices, holds, sets
 from unseen.statistics.graph import (
@@ -140,6 +141,15 @@ class TMVHLP(PointClassifier):
         "TPAMI",
         2015,
         table_name="TMV-HLP",
+    )
+
+    advice = Advice(
+        cost="neighbours within the pool, and a propagation on a sparse hypergraph",
+        take="features and predicted semantics of the pool should both decide who is near whom",
+        leave=(
+            "new rows come one by one: the graph answers for its pool only, and new rows by the "
+            "nearest prototype"
+        ),
     )
 
     propagated_: Array

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import PAPER, choices, sets
 from unseen.rows.kernels import scaled
@@ -70,6 +71,12 @@ class TransCLIP(MixtureClassifier):
     >>> TransCLIP(texts).fit(X).transduction_
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
+
+    advice = Advice(
+        cost="three nearest neighbours of each row, and a pass over rows and classes in each round",
+        take="all classes are in the pool, in similar numbers, and texts describe them well",
+        leave="few of the classes are present in a batch: it loses far more than it gains there",
+    )
 
     published = choices(
         sets("scale", CLIP_SCALE, PAPER, "CLIP's own temperature."),

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.solvers.dictionary import sparse_codes, tied_dictionary
@@ -79,7 +80,10 @@ class UDA(PointClassifier):
             PAPER, "A dictionary of the pool tied to that of the seen classes, codes to class vectors."
         ),
         sets("shrinkage", None, UNVERIFIED, "Features as they are."),
-        holds(UNVERIFIED, "Its weights, and whether the class weights w are renewed in every round."),
+        holds(
+            UNVERIFIED,
+            "Its weights, and whether the class weights w are renewed in every round, as here.",
+        ),
     )
 
     citation = Citation(
@@ -88,6 +92,12 @@ class UDA(PointClassifier):
         "ICCV",
         2015,
         table_name="Kodirov et al.",
+    )
+
+    advice = Advice(
+        cost="a lasso for every row of the pool in each round; among the slowest here",
+        take="you compare with the literature, or sparse codes of the pool are of use",
+        leave="time counts: RKT and SemiSupervisedClustering are about as good in a fraction of it",
     )
 
     _not_negative: ClassVar[tuple[str, ...]] = ("dictionary_tie", "code_tie", "penalty")

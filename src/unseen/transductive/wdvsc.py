@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import Scaling
@@ -104,6 +105,14 @@ class WDVSc(PointClassifier):
         "Transductive zero-shot learning with visual structure constraint",
         "NeurIPS",
         2019,
+    )
+
+    advice = Advice(
+        cost="k-means of the pool, and a transport of L × L in each round",
+        take="the pool has clear clusters of similar size, one for each candidate",
+        leave=(
+            "candidates may be absent from the pool, or `known` rows are to be used: it refuses these"
+        ),
     )
 
     _not_negative: ClassVar[tuple[str, ...]] = ("weight", "ridge", "epsilon")

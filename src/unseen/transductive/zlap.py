@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, choices, sets
 from unseen.rows.kernels import scaled
@@ -72,6 +73,12 @@ class ZLaP(SoftLabelClassifier):
     >>> ZLaP(texts).fit(X).transduction_
     array(['cat', 'cat', 'dog', 'dog'], dtype='<U3')
     """
+
+    advice = Advice(
+        cost="the nearest neighbours of each row, and a propagation for some classes at a time",
+        take="you want labels spread over a graph, from texts to rows",
+        leave="the model must be small: it keeps its pool to answer new rows",
+    )
 
     published = choices(
         sets("neighbours", 5, CODE, "vladan-stojnic/ZLaP."),
