@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from unseen.advice import Advice
+from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows
@@ -17,7 +17,7 @@ from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 REHEARSALS, HELD_SHARE = 4, 1 / 3
 """Rehearsals, and the share of the seen classes that each holds out."""
@@ -87,14 +87,14 @@ class CalibratedStacking(WrappingClassifier):
         self,
         estimator: Any = None,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = "all",
+        candidates: CandidateClasses = "all",
         bias: object = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator
         self.bias = bias
 
-    def fit(self, X: object, y: Any = None, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
         with whole_fit(self, X):
             rows = labelled_rows(*self._read(X, y, sample_weight))
@@ -113,10 +113,11 @@ class CalibratedStacking(WrappingClassifier):
             return float(self.bias)
         self._refuse("bias", "'auto' or a number")
 
-    def _fitted(self, rows: Rows, classes: Array) -> Any:
+    def _fitted(self, rows: Rows, classes: Array) -> ZeroShotClassifier:
         """Fit a clone on rows of these classes; it answers among the candidates."""
         semantics, candidates = self._parameters()
-        model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
+        model: ZeroShotClassifier = clone(wrapped(self))
+        model.set_params(semantics=semantics, candidates=candidates)
         return model.fit(rows.X, classes[rows.codes], rows.weights)
 
     def _rehearsed_bias(self, rows: Rows) -> float:
