@@ -95,10 +95,7 @@ class LatEm(RankingClassifier):
     advice = Advice(
         cost="that of DeViSE times the number of pieces",
         take="a class has several distinct appearances, and there are many rows for each piece",
-        leave=(
-            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better "
-            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better"
-        ),
+        leave="rows are few: each piece then learns from too few, and one piece, DeViSE, does better",
     )
 
     def __init__(
