@@ -1,7 +1,7 @@
 """How long fits take, as ratios to one `X.T @ X` by NumPy in the same process.
 
     python benchmarks/speed.py                    the table, at the paper's AwA shape (about 2 GB)
-    python benchmarks/speed.py --references       beside it: the paper's SGD, scikit-learn, a textbook
+    python benchmarks/speed.py --references       beside it: descent, scikit-learn, a textbook
     python benchmarks/speed.py --scale 0.2        fewer rows: a quick look
     python benchmarks/speed.py --only ESZSL Fast  some of the lines
     python benchmarks/speed.py --json FILE        the same numbers for a program
@@ -44,7 +44,7 @@ from unseen.transductive import BalancedSelection
 Fit = Callable[[], Any]
 
 SGD_ROUNDS = (30, 300)
-"""Rounds of the paper's descent: how far it has come is said beside its time."""
+"""Rounds of the descent with the paper's schedule: how far it has come is said beside its time."""
 
 
 CLOCK: list[Callable[[], float]] = [time.perf_counter]
@@ -186,7 +186,7 @@ def references(problem: Problem) -> Iterator[tuple[str, Fit, Callable[[Any], str
     yield "RidgeClassifier", lambda: RidgeClassifier().fit(X, y), lambda _: ""
     yield "LinearSVC", lambda: LinearSVC(max_iter=20).fit(X, y), lambda m: f"{m.n_iter_} sweeps"
     for rounds in SGD_ROUNDS:
-        yield "ASTE by the paper's SGD", partial(descend, rounds), above
+        yield "ASTE by descent, steps by curvature", partial(descend, rounds), above
 
 
 def _time(run: Fit) -> float:

@@ -31,6 +31,8 @@ toy = make_toy()
 X, y = toy.X[toy.train], toy.y[toy.train]
 
 
+@pytest.mark.claim("SemanticManifold", "A k-nearest-neighbour graph")
+@pytest.mark.claim("SemanticManifold", "Whether an unseen class")
 def test_absorption_is_where_a_walk_ends():
     random = np.random.default_rng(0)
     seen, candidates = random.normal(size=(6, 3)), random.normal(size=(4, 3))
@@ -51,6 +53,7 @@ def test_absorption_is_where_a_walk_ends():
     np.testing.assert_allclose(B, ended, atol=1e-4)
 
 
+@pytest.mark.claim("SemanticManifold", "Its preprint's abstract")
 def test_the_manifold_scores_where_the_walk_of_a_row_ends():
     model = SemanticManifold(toy.semantics, ridge=0.3, width=0.3).fit(X, y)
     rows = toy.X[toy.unseen][:5]
@@ -63,6 +66,7 @@ def test_the_manifold_scores_where_the_walk_of_a_row_ends():
         np.testing.assert_allclose(np.exp(scores), ends, atol=1e-4)
 
 
+@pytest.mark.claim("LearnedAttributes", "A category-attribute matrix")
 def test_designed_attributes_are_the_best_orthogonal_ones():
     random = np.random.default_rng(1)
     means = random.normal(size=(9, 4))
@@ -74,6 +78,7 @@ def test_designed_attributes_are_the_best_orthogonal_ones():
     assert np.abs(A.sum(axis=0)).max() < 1e-6  # apart: each attribute splits the classes
 
 
+@pytest.mark.claim("ImportanceWeighting", "Seen rows weighted")
 def test_density_ratio_finds_the_rows_like_the_pool():
     random = np.random.default_rng(2)
     rows = random.normal(size=(400, 2)) * 2
@@ -85,6 +90,7 @@ def test_density_ratio_finds_the_rows_like_the_pool():
     assert later[near].mean() > first[near].mean()
 
 
+@pytest.mark.claim("ImportanceWeighting", "Its multi-task embedding")
 def test_importance_weighting_is_the_estimator_with_weights():
     whole, labels = toy.transductive()
     model = ImportanceWeighting(ESZSL(toy.semantics, gamma=1.0, lam=1.0)).fit(whole, labels)
@@ -117,6 +123,7 @@ def test_data_enlargement_is_a_fit_on_all_rows():
         DataEnlargement(inner, auxiliary=(X[:, :3], y)).fit(X, y)
 
 
+@pytest.mark.claim("TMV", "Views correlated over the pool")
 def test_tmv_is_tmvhlp_without_a_graph():
     whole, labels = toy.transductive()
     first = TMV(toy.semantics).fit(whole, labels)

@@ -53,6 +53,8 @@ def seen_table(model):
 
 @pytest.mark.parametrize("labels", ["binary", "signed"])
 @pytest.mark.parametrize(("gamma", "lam"), [(1.0, 1.0), (100.0, 0.1), (1e-3, 10.0), (10.0, 1e-3)])
+@pytest.mark.claim("ESZSL", "The closed form")
+@pytest.mark.claim("ESZSL", "labels")
 def test_eszsl_is_the_closed_form_of_its_authors(gamma, lam, labels):
     X, y = SEEN_X.astype(float), SEEN_Y
     model = ESZSL(toy.semantics, gamma=gamma, lam=lam, labels=labels).fit(X, y)
@@ -101,6 +103,7 @@ FROZEN_SAE = {
 
 
 @pytest.mark.parametrize(("gamma", "lam"), FROZEN_ESZSL)
+@pytest.mark.claim("ESZSL", "The closed form")
 def test_eszsl_has_the_frozen_numbers_of_its_authors_formula(gamma, lam):
     """(XᵀX + γI)⁻¹ XᵀYA (AᵀA + λI)⁻¹ of bernard24's program, computed once in exact fractions."""
     model = ESZSL.as_published(SMALL_TABLE, "seen", gamma=gamma, lam=lam).fit(SMALL_X, SMALL_Y)
@@ -109,6 +112,7 @@ def test_eszsl_has_the_frozen_numbers_of_its_authors_formula(gamma, lam):
 
 
 @pytest.mark.parametrize("lam", FROZEN_SAE)
+@pytest.mark.claim("SAE", "The Sylvester equation")
 def test_sae_centred_has_the_frozen_numbers_of_its_equation(lam):
     """SSᵀW + W(λXXᵀ) = (1 + λ)SXᵀ on centred rows and vectors, solved once in exact fractions."""
     model = SAE(SMALL_TABLE, "seen", lam=lam).fit(SMALL_X, SMALL_Y)
@@ -126,6 +130,7 @@ def test_sae_centred_solves_the_sylvester_equation(lam):
     np.testing.assert_allclose(model.encoder_, W, atol=1e-6 * np.abs(W).max())
 
 
+@pytest.mark.claim("SAE", "scaling")
 def test_sae_as_published_is_the_program_of_its_authors():
     X, y = SEEN_X.astype(float), SEEN_Y
     model = SAE.as_published(toy.semantics, lam=3.0).fit(X, y)
@@ -137,6 +142,7 @@ def test_sae_as_published_is_the_program_of_its_authors():
     assert not model.center_.any()
 
 
+@pytest.mark.claim("DAP", "binarise")
 def test_dap_takes_the_binary_matrix_of_awa():
     folder = SHARED / "awa"
     if not folder.is_dir():
@@ -157,6 +163,7 @@ def test_dap_takes_the_binary_matrix_of_awa():
     assert ((table > own.threshold_) != (binary > 0)).sum() > 400
 
 
+@pytest.mark.claim("DAP", "prior")
 def test_dap_divides_by_priors_as_its_authors_program():
     """DAP_eval.py: Πₘ p(aₘ|x) / Πₘ p(aₘ), with the attributes of each candidate."""
     X, y = SEEN_X.astype(float), SEEN_Y
@@ -175,6 +182,8 @@ def test_dap_divides_by_priors_as_its_authors_program():
     assert (answers == model.predict(UNSEEN_X)).mean() > 0.99
 
 
+@pytest.mark.claim("RKT", "Sparse relations between classes")
+@pytest.mark.claim("RKT", "center")
 def test_rkt_relates_vectors_as_they_are():
     """generateKRTdata: a lasso of unseen over seen vectors, carried over to class means."""
     X, y = toy.transductive()
@@ -204,6 +213,7 @@ def test_degenerate_priors_are_one_half():
         DAP(semantics, prior="none").fit(X, y)
 
 
+@pytest.mark.claim("LinearRegressionZSL", "Ridge regression from rows")
 def test_linear_regression_is_the_forward_ridge():
     X, y = SEEN_X.astype(float), SEEN_Y
     model = LinearRegressionZSL(toy.semantics, ridge=0.5).fit(X, y)
@@ -232,6 +242,8 @@ def descended(X, codes, A, C, start, steps, random, hinge=False):
     return V
 
 
+@pytest.mark.claim("ASTE", "Step sizes 1, 0.1 and 0.01")
+@pytest.mark.claim("ASTE", "solver")
 def test_aste_descends_as_algorithm_1():
     X, y = SEEN_X.astype(float)[::6], SEEN_Y[::6]
     model = ASTE.as_published(
@@ -247,6 +259,7 @@ def test_aste_descends_as_algorithm_1():
     np.testing.assert_allclose(model.compatibility_, V, atol=1e-8)
 
 
+@pytest.mark.claim("ASTE", "step_scale")
 def test_printed_steps_diverge_and_say_so():
     X = 10 * SEEN_X.astype(float)
     for method in (ASTE, TASTE):
@@ -255,6 +268,7 @@ def test_printed_steps_diverge_and_say_so():
             model.fit(X, SEEN_Y)
 
 
+@pytest.mark.claim("ASTE", "max_iter")
 def test_the_descent_stops_under_its_tolerance():
     model = ASTE(toy.semantics, solver="sgd", C=0.1, mu=0.0, epsilon=1e9, random_state=0)
     assert model.fit(SEEN_X, SEEN_Y).n_iter_ == 1
@@ -277,6 +291,8 @@ def test_descents_that_start_at_eszsl_stay_near_it():
         np.testing.assert_allclose(model.decision_function(UNSEEN_X), expected, atol=1e-6)
 
 
+@pytest.mark.claim("TASTE", "Step sizes 1, 0.1 and 0.01")
+@pytest.mark.claim("TASTE", "solver")
 def test_taste_descends_on_both_domains():
     X, y = toy.transductive()
     model = TASTE.as_published(toy.semantics, max_iter=20, random_state=0).fit(X, y)
@@ -290,6 +306,7 @@ def test_taste_descends_on_both_domains():
         TASTE(toy.semantics, solver="sgd").fit(X, y)
 
 
+@pytest.mark.claim("TASTE", "solver")
 def test_two_domain_cost_has_its_gradient():
     random = np.random.default_rng(0)
     scores, codes = random.normal(size=(6, 7)), np.array([0, 3, 2, 5, 6, 4])
@@ -307,6 +324,7 @@ def test_two_domain_cost_has_its_gradient():
     assert cost.shape == (6,)
 
 
+@pytest.mark.claim("CMT", "penalty")
 def test_cmt_penalties_have_their_gradients():
     random = np.random.default_rng(1)
     rows = Rows(random.normal(size=(8, 3)), np.arange(8) % 4)
@@ -325,6 +343,7 @@ def test_cmt_penalties_have_their_gradients():
         np.testing.assert_allclose(found, optimize.approx_fprime(flat, value, 1e-7), atol=1e-4)
 
 
+@pytest.mark.claim("WDVSc", "constraint")
 def test_clusters_by_matching_and_by_chamfer_distance():
     random = np.random.default_rng(2)
     points, clusters = random.normal(size=(4, 3)), random.normal(size=(4, 3))
@@ -347,6 +366,8 @@ def naive_nearest(S, rows, k, times):
     return (kept + kept.T) / 2
 
 
+@pytest.mark.claim("TMVHLP", "graph")
+@pytest.mark.claim("TMVHLP", "Table III's TMV-HLP")
 def test_the_multigraph_is_that_of_naive_loops():
     random = np.random.default_rng(3)
     views, rows, k = [random.normal(size=(12, 4)) for _ in range(2)], 10, 3

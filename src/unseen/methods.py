@@ -95,6 +95,11 @@ class Method:
         """Whether it learns from the known classes of some rows of the pool."""
         return bool(getattr(self.build(), "takes_known", False))
 
+    @property
+    def draws_at_random(self) -> bool:
+        """Whether it has a ``random_state``; without one, the order of rows changes no answer."""
+        return any(key.rpartition("__")[2] == "random_state" for key in self.build().get_params())
+
     def build(
         self,
         semantics: object = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -40,6 +41,7 @@ GOOD = '[[experiment]]\nname = "a"\ndatasets = ["letters"]\nmethods = ["ESZSL"]\
         ),
         (GOOD + "shares = [2]", "'shares' must lie between 0 and 1"),
         (GOOD + "C = [0]", "'C' must be positive"),
+        (GOOD + "exact_once = 1", "'exact_once' must be true or false. Got 1"),
         (GOOD + 'preset = "best"', "'preset' must be among default, published, printed. Got 'best'"),
         (GOOD + "parameters = 3", "'parameters' must be a table of names and values. Got 3"),
         (GOOD + "parameters = { C = 2000-01-01 }", "the parameter 'C' must be a number, a string"),
@@ -81,12 +83,12 @@ def test_unreadable_file_is_named(tmp_path):
         read(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("budget", ["quick", "full"])
+@pytest.mark.parametrize("budget", ["quick", "real", "full"])
 def test_paper_specification_names_known_methods(budget):
     wanted = {m for e in paper_specification(budget).experiments for m in e.methods}
     assert wanted <= {*catalogue(), *registry.MEASUREMENTS}
     assert {"audit", "A-distance", "TASTE", "Fast-TASTE"} <= wanted
-    with pytest.raises(DataError, match="budget must be one of quick, full"):
+    with pytest.raises(DataError, match="budget must be one of quick, real, full"):
         paper_specification("huge")
 
 
@@ -100,6 +102,15 @@ def test_the_full_budget_has_five_trials_of_everything():
     published = {m.name for m in tables if m.estimator.published} - without_labels
     assert published <= ran["published"]
     assert published <= ran["default"]
+
+
+def test_exact_once_plans_one_trial_of_what_no_trial_changes():
+    text = GOOD + "trials = 3\nexact_once = true\nshares = [0.5, 1.0]"
+    text = text.replace('["ESZSL"]', '["ESZSL", "SJE", "Fast-ESZSL"]')
+    cells = make_plan(parse(text, "mine", "mine")).cells
+    trials = Counter((c.method, c.share) for c in cells)
+    assert trials["ESZSL", 1.0] == trials["Fast-ESZSL", 1.0] == 1
+    assert trials["ESZSL", 0.5] == trials["SJE", 0.5] == trials["SJE", 1.0] == 3
 
 
 def test_seeds_come_from_names_alone():

@@ -119,6 +119,7 @@ def test_forms_stand_side_by_side(results):
     assert gain == pytest.approx(end - start)
     assert gains["RKT"][2].number == 0  # the original does not look at the pool
     assert gains["TASTE"][3].number is not None
+    assert gains["SelfPacedPrototypes"][3].number is not None
     beside = next(t for t in all_tables(results) if t.name == "paper_IV")
     assert beside.columns[2:5] == ("As printed", "Published preset", "Default")
     line = next(row for row in beside.rows if row[0].text == "Fast-ASTE" and row[7].text.endswith(TINY))

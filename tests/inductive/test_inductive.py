@@ -64,6 +64,7 @@ def test_the_papers_descent_comes_near_the_certified_optimum(toy: Toy) -> None:
     assert np.isnan(descent.duality_gap_)
 
 
+@pytest.mark.claim("PrototypeRidge", "Ridge regression from class vectors")
 def test_prototypes_are_a_ridge_regression_of_features_on_semantics(toy: Toy) -> None:
     X, y, codes, A = labelled(toy)
     model = PrototypeRidge(toy.semantics, lam=2.0).fit(X, y)

@@ -104,6 +104,7 @@ def test_fitted_state_is_plain(model: Any, toy: Toy) -> None:
 # ------------------------------------------------------------------ attributes
 
 
+@pytest.mark.claim("DAP", "AwA's program attributes")
 def test_dap_is_ridge_regressions_and_a_product_of_probabilities(toy: Toy) -> None:
     X, y, codes, A = labelled(toy)
     model = DAP(toy.semantics, ridge=0.5).fit(X, y)
@@ -124,6 +125,9 @@ def test_dap_is_ridge_regressions_and_a_product_of_probabilities(toy: Toy) -> No
             assert model.decision_function(rows)[n, k] == pytest.approx(score)
 
 
+@pytest.mark.claim("IAP", "Seen-class probabilities first")
+@pytest.mark.claim("IAP", "AwA's liblinear_cv5.m")
+@pytest.mark.claim("IAP", "It sums shares")
 def test_iap_goes_through_the_seen_classes(toy: Toy) -> None:
     X, y, codes, A = labelled(toy)
     model = IAP(toy.semantics, ridge=0.5, sharpness=1.0).fit(X, y)
@@ -152,6 +156,7 @@ def test_a_flat_hierarchy_is_dap(flat: HAT, toy: Toy) -> None:
     np.testing.assert_allclose(got, want, atol=1e-7)
 
 
+@pytest.mark.claim("HAT", "Attribute classifiers at the nodes")
 def test_a_given_hierarchy_equal_to_the_built_one_changes_nothing(toy: Toy) -> None:
     X, y, _, A = labelled(toy)
     built = clustered_levels(A, 2)[1]
@@ -166,6 +171,8 @@ def test_a_given_hierarchy_equal_to_the_built_one_changes_nothing(toy: Toy) -> N
         given_levels(["a"], {"a": "b", "b": "a"}, 2)
 
 
+@pytest.mark.claim("HAT", "The original selects among")
+@pytest.mark.claim("HAT", "outside")
 def test_a_node_weighs_the_rows_below_it(toy: Toy) -> None:
     X, y, codes, A = labelled(toy)
     model = HAT(toy.semantics, levels=2, ridge=0.3, outside=0.3).fit(X, y)
@@ -179,6 +186,7 @@ def test_a_node_weighs_the_rows_below_it(toy: Toy) -> None:
     np.testing.assert_allclose(model.coefs_[0], (node.coef_ + root.coef_).T / 2, atol=1e-9)
 
 
+@pytest.mark.claim("KDICA", "The original is kernelised")
 def test_kdica_with_nothing_to_align_is_dap(toy: Toy) -> None:
     X, y, *_ = labelled(toy)
     want = DAP(toy.semantics, ridge=0.3).fit(X, y).decision_function(toy.X)
@@ -186,6 +194,7 @@ def test_kdica_with_nothing_to_align_is_dap(toy: Toy) -> None:
     np.testing.assert_allclose(model.decision_function(toy.X), want, atol=1e-7)
 
 
+@pytest.mark.claim("KDICA", "Domain-invariant components")
 def test_kdica_components_trade_alignment_for_invariance(toy: Toy) -> None:
     X, _, codes, A = labelled(toy)
     targets = np.where(A.mean(axis=0) < A, 1.0, -1.0)
@@ -325,6 +334,7 @@ def test_metric_zsl_starts_at_the_nearest_predicted_attributes(toy: Toy) -> None
 # ------------------------------------------------------------------ mixtures
 
 
+@pytest.mark.claim("SynC", "loss")
 def test_sync_classifiers_are_optimal_and_mixed_from_phantoms(toy: Toy) -> None:
     X, y, codes, A = labelled(toy)
     X = X - X.mean(axis=0)
@@ -386,6 +396,7 @@ def test_sse_is_calibrated_on_twenty_rows_a_class(toy: Toy, monkeypatch) -> None
     assert model.temperature_ == pytest.approx(want, rel=1e-9)
 
 
+@pytest.mark.claim("JLSE", "Codes over seen classes")
 def test_jlse_scores_are_a_similarity_of_codes(toy: Toy) -> None:
     from unseen.solvers.simplex import simplex_codes
 

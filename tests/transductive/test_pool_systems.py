@@ -97,6 +97,7 @@ def test_the_search_space_holds_the_defaults(estimator: Any) -> None:
         assert getattr(estimator, name) in values
 
 
+@pytest.mark.claim("SemiSupervisedClustering", "Class vectors mapped")
 def test_clustering_ends_at_a_fixed_point(toy: Toy) -> None:
     model = fitted(SemiSupervisedClustering(), toy, rounds=100)
     X, y = toy.transductive()
@@ -115,6 +116,7 @@ def test_clustering_ends_at_a_fixed_point(toy: Toy) -> None:
     assert losses[-1] <= losses[0] + 1e-9
 
 
+@pytest.mark.claim("WDVSc", "constraint")
 def test_a_sharp_transport_is_the_best_assignment() -> None:
     random = np.random.default_rng(0)
     a, b = random.normal(size=(6, 3)), random.normal(size=(6, 3))
@@ -134,6 +136,7 @@ def test_balanced_labels_meet_equal_shares() -> None:
     np.testing.assert_allclose(P.sum(axis=0), 10, rtol=1e-3)
 
 
+@pytest.mark.claim("BiDiLEL", "Supervised locality preserving")
 def test_sammon_finds_distances_that_can_be_met() -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(9, 3))
@@ -146,6 +149,7 @@ def test_sammon_finds_distances_that_can_be_met() -> None:
     assert stress < 1e-6
 
 
+@pytest.mark.claim("BiDiLEL", "Supervised locality preserving")
 def test_the_projection_solves_its_eigenproblem() -> None:
     random = np.random.default_rng(0)
     A, B = random.normal(size=(20, 5)), random.normal(size=(20, 5))
@@ -176,11 +180,13 @@ def test_relations_reconstruct_semantics_without_a_penalty() -> None:
     np.testing.assert_allclose(model.points_, model.relations_ @ model._seen_points, atol=1e-6)
 
 
+@pytest.mark.claim("UDA", "A dictionary of the pool tied")
 def test_a_tight_dictionary_stays_at_the_start(toy: Toy) -> None:
     model = fitted(UDA(dictionary_tie=1e9), toy)
     np.testing.assert_allclose(model.points_, model.start_, atol=1e-3)
 
 
+@pytest.mark.claim("SMS", "One space of models")
 def test_sms_is_stationary_in_its_last_round(toy: Toy) -> None:
     model = fitted(SMS(C=2.0, mu=0.5, selection=BalancedSelection(shares=(1.0,)), settle=0), toy)
     start = fitted(SMS(C=2.0, mu=0.5), toy)
@@ -206,6 +212,7 @@ def test_sms_is_stationary_in_its_last_round(toy: Toy) -> None:
     np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
 
 
+@pytest.mark.claim("MaxMarginSSL", "A max-margin loss")
 def test_the_hinge_of_two_groups_is_two_hinges() -> None:
     scores = np.random.default_rng(0).normal(size=(6, 5))
     codes = np.array([0, 1, 2, 3, 4, 3])
@@ -217,6 +224,7 @@ def test_the_hinge_of_two_groups_is_two_hinges() -> None:
         assert gradient[n, [j for j in range(5) if j not in group]].tolist() == [0] * (5 - len(group))
 
 
+@pytest.mark.claim("MaxMarginSSL", "normalise")
 def test_max_margin_rows_are_roots_of_unit_length() -> None:
     toy = make_toy(p=80)
     plain = fitted(MaxMarginSSL(random_state=0), toy, normalise=False)

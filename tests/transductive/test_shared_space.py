@@ -412,6 +412,8 @@ def _sweeps(z: Any, first: Any, density: Any, W: Any) -> Any:
     return z
 
 
+@pytest.mark.claim("TransCLIP", "rounds")
+@pytest.mark.claim("TransCLIP", "text_weight")
 def test_transclip_is_the_naive_loop():
     X, _, W, first = _first(20.0)
     means = np.array(
@@ -431,6 +433,8 @@ def test_transclip_is_the_naive_loop():
 
 
 @pytest.mark.parametrize("determinant", [True, False])
+@pytest.mark.claim("StatA", "determinant")
+@pytest.mark.claim("StatA", "rounds")
 def test_stata_is_the_naive_loop(determinant):
     X, T, W, first = _first(20.0)
 
@@ -457,6 +461,7 @@ def test_stata_is_the_naive_loop(determinant):
     np.testing.assert_allclose(model.confidence_, z.max(axis=1), atol=1e-9)
 
 
+@pytest.mark.claim("ZLaP", "propagation")
 def test_zlap_solves_the_linear_system():
     X, T = unit(SPACE.X), unit(np.array(list(SPACE.semantics.values())))
     W = np.zeros((6 + len(X), 6 + len(X)))
@@ -487,6 +492,7 @@ def test_dirichlet_parameters_are_recovered_and_stationary():
     np.testing.assert_allclose(slope, 0, atol=1e-3)
 
 
+@pytest.mark.claim("EMDirichlet", "rounds")
 def test_em_dirichlet_finds_the_classes_that_are_there():
     """Three of the candidates, as the paper's tasks have it: the others are left alone."""
     space = one_space(seed=4, classes=20)

@@ -46,7 +46,13 @@ def bench(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; the cores by default, one thread each.")
     ] = None,
-    budget: Annotated[str, typer.Option(help="quick or full, with --paper.")] = "quick",
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="With --paper. quick: embedded and simulated data, minutes; real: one trial on real "
+            "data that is found; full: five trials of everything, hours."
+        ),
+    ] = "quick",
     out: Out = Path("out/bench"),
     data: Annotated[Path | None, typer.Option(help=DATA_HELP)] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run cells again that failed before.")] = False,

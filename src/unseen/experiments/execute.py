@@ -147,7 +147,7 @@ def _fit_and_measure(cell: Cell, data: ZeroShotDataset) -> Outcome:
     measured = _metrics(cell, data, model, rows, scores)
     about_pool = [w for w in raised if "Adaptation" in w.category.__name__]
     if cell.setting == "zsl" and registry.method(cell.method).transductive:
-        measured |= start_accuracy(model, data.X[rows], data.y[rows])
+        measured |= start_accuracy(model, data.X[rows], data.y[rows], (X, y))
     measured["warnings"] = sorted({str(w.message) for w in about_pool})
     if cell.share == 1 and cell.setting == "zsl" and cell.prior == "default":
         measured |= _seen_error(cell, data, model)

@@ -148,12 +148,15 @@ def _product(experiment: Experiment, dataset: str, data_hash: str) -> list[Cell]
             cells.append(Cell(dataset, name, data_hash=data_hash))
             continue
         transductive = registry.method(name).transductive
+        alike = experiment.exact_once and not registry.method(name).draws_at_random
         form: JsonObject = {"preset": experiment.preset, "parameters": experiment.parameters}
         for trial in range(experiment.trials):
             cells += [Cell(dataset, name, trial, p, data_hash=data_hash, **form) for p in pools]
             for setting in (s for s in settings if applies(s, transductive)):
                 for prior in experiment.priors if transductive else ("default",):
                     for share in experiment.shares:
+                        if trial and alike and share == 1:
+                            continue
                         for C in experiment.C or (None,):
                             fit = dataset, name, trial, setting, prior, share, C, data_hash
                             cells.append(Cell(*fit, **form))

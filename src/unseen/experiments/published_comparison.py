@@ -46,6 +46,7 @@ def beside_paper(results: Results, table: str) -> Table:
         "The difference is that of the default. Where the features (or the split, or the data) differ, "
         "the two numbers are not comparable, whatever their difference.",
         FORMS_NOTE,
+        results.trials_note,
     ]
     return Table(f"paper_{table}", _TITLES[table], _COLUMNS, together + alone, notes)
 

@@ -15,11 +15,6 @@ from unseen.experiments.unlabelled_tables import small_pools, unlabelled
 from unseen.methods import fast_form
 from unseen.reporting.value_table import Table, Value
 
-TRIALS = (
-    "A trial shuffles the training rows and seeds the method; methods with an exact solver answer "
-    "alike in each, so their deviation is 0 and not an estimate of error. A number without ± is of one "
-    "trial."
-)
 TIED = "† not significantly worse than the best (paired bootstrap over classes, p ≥ 0.05)."
 
 
@@ -80,7 +75,10 @@ def taste_paired(results: Results) -> Table:
             gap, low, high = (signed(100 * v) for v in bounds)
             ends = Value(gap), Value(f"{low} to {high}"), Value(p_text(comparison.p_value))
             rows.append([Value(dataset), Value(name), taste, method, *ends])
-    notes = ["Positive: TASTE is better. Classes are resampled; trials are averaged first.", TRIALS]
+    notes = [
+        "Positive: TASTE is better. Classes are resampled; trials are averaged first.",
+        results.trials_note,
+    ]
     title = "Table III — TASTE beside each transductive method, paired over classes"
     return Table("table_3_paired", title, columns, rows, notes)
 
@@ -104,7 +102,7 @@ def table_4(results: Results) -> Table:
             for p, f in zip(plain, fast, strict=True)
         ]
         rows += [[Value(name), *plain], [Value(fast_name), *better]]
-    notes = ["↑ fast training is better than training on all rows.", TRIALS]
+    notes = ["↑ fast training is better than training on all rows.", results.trials_note]
     return Table("table_4", "Table IV — with and without fast training", tuple(columns), rows, notes)
 
 
@@ -277,7 +275,7 @@ def _accuracies(results: Results, name: str, title: str, methods: list[str]) -> 
             if trials and not rows[i][place].best and not compare(top, by_class(trials)).significant:
                 rows[i][place] = replace(rows[i][place], note="†")
     features = "; ".join(f"{d}: {results.features(d)}" for d in datasets)
-    return Table(name, title, columns, rows, [f"Features — {features}.", TIED, TRIALS])
+    return Table(name, title, columns, rows, [f"Features — {features}.", TIED, results.trials_note])
 
 
 def _mark_best(values: list[Value], rows: list[list[Value]], place: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -56,9 +57,17 @@ def measured(rows: Sequence[Row], measure: str = "accuracy", digits: int = 1) ->
     numbers = np.array([MEASURES[measure](row) for row in rows])
     mean = float(numbers.mean())
     text = signed(mean) if measure == "gain" else f"{mean:.{digits}f}"
-    if len(rows) > 1 and measure == "accuracy":
+    if measure == "accuracy" and len(rows) > 1:
         text += f" ± {numbers.std(ddof=1):.{digits}f}"
+    elif measure == "accuracy" and answers_alike(rows[0]):
+        text += " ± 0"
     return Value(text, mean, tuple(row.key for row in rows), f"mean {measure}")
+
+
+def answers_alike(row: Row) -> bool:
+    """Tell whether every trial of a cell gives the same answer: nothing in it is drawn at random."""
+    method = catalogue().get(row.method)
+    return method is not None and row.share == 1 and not method.draws_at_random
 
 
 def signed(points: float) -> str:
@@ -128,6 +137,22 @@ class Results:
         made = {(r.dataset, r.method, r.preset) for r in self.all if r.method in plain}
         order = {name: i for i, name in enumerate(self.datasets)}
         return sorted(made, key=lambda f: (order[f[0]], plain[f[1]], f[2]))
+
+    @property
+    def trials_note(self) -> str:
+        """How many trials the numbers of a table rest on."""
+        forms = Counter(
+            (r.dataset, r.method, r.setting, r.prior, r.share, r.C, r.preset, r.parameters)
+            for r in self.fits
+        )
+        counts = sorted({n for n in forms.values() if n > 1})
+        several = " to ".join(str(n) for n in dict.fromkeys((counts or [1])[:1] + counts[-1:]))
+        with_deviation = f"A number with ± is the mean of {several} trials, " if counts else ""
+        return (
+            "A trial shuffles the training rows and seeds the method. "
+            f"{with_deviation}one without ± is of one trial. ± 0: the method draws nothing at random, "
+            "so every trial gives the same answer and one is run; it is not an estimate of error."
+        )
 
     def select(self, dataset: str, method: str, **protocol: object) -> list[Row]:
         """Return the trials of one method on one data set, by default of the plain protocol."""

@@ -23,7 +23,7 @@ from unseen.typing import JsonObject
 LABELLED_SETTINGS = ("zsl", *GENERALISED)
 SETTINGS = (*LABELLED_SETTINGS, UNLABELLED, *POOL_SETTINGS)
 PRIORS = ("default", "uniform", "estimated", "known")
-BUDGETS = ("quick", "full")
+BUDGETS = ("quick", "real", "full")
 PRESETS = ("default", "published", "printed")
 """Our defaults; the form of a method's own authors; the form of the paper on ASTE, word for word."""
 Parameter = bool | int | float | str | tuple["Parameter", ...]
@@ -46,6 +46,9 @@ class Experiment:
         Names of the catalogue, :mod:`unseen.methods`; fast forms are methods of their own.
     trials : int
         Each shuffles the training rows and seeds the method.
+    exact_once : bool
+        One trial alone of what a shuffle and a seed do not change: methods that draw nothing at random,
+        taught with all rows.
     settings : tuple of str
         "zsl" answers among the unseen classes, "gzsl" among all, with a mixed pool; "gzsl known" too,
         but the unlabelled rows are known to be of unseen classes; "gzsl offset" is an inductive method
@@ -69,6 +72,7 @@ class Experiment:
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     trials: int = 1
+    exact_once: bool = False
     settings: tuple[str, ...] = ("zsl",)
     priors: tuple[str, ...] = ("default",)
     shares: tuple[float, ...] = (1.0,)
@@ -86,6 +90,10 @@ class Experiment:
         _among(where, "preset", (self.preset,), PRESETS)
         if isinstance(self.trials, bool) or not isinstance(self.trials, int) or self.trials < 1:
             raise DataError(f"{where}: 'trials' must be an integer >= 1. Got {self.trials!r} instead.")
+        if not isinstance(self.exact_once, bool):
+            raise DataError(
+                f"{where}: 'exact_once' must be true or false. Got {self.exact_once!r} instead."
+            )
         if not all(0 <= share <= 1 for share in self.shares):
             raise DataError(f"{where}: 'shares' must lie between 0 and 1. Got {self.shares} instead.")
         if not all(value > 0 for value in self.C):
@@ -199,7 +207,7 @@ def _experiment(entry: Mapping[str, object], number: int, source: str) -> Experi
             raise DataError(f"{where}: unknown key {key!r}. Known: {', '.join(sorted(known))}.")
         if key == "parameters":
             _check_parameters(where, value)
-        elif key not in ("name", "trials", "preset"):
+        elif key not in ("name", "trials", "exact_once", "preset"):
             kind = (int, float) if key in ("shares", "C") else str
             if not isinstance(value, list) or not all(isinstance(v, kind) for v in value):
                 what = "numbers" if key in ("shares", "C") else "strings"

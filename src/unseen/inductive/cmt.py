@@ -56,14 +56,16 @@ class CMT(TunedClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     hidden : int
-        h, the number of hidden units, at most that of the semantic vectors' independent columns.
+        h, the number of hidden units. From a ridge start, at most that of the semantic vectors'
+        independent columns.
     ridge : float or "auto"
         γ, in units of the variance of the features times the number of rows.
     max_iter : int
         Steps of L-BFGS. 0 leaves the start as it is.
     penalty : {"product", "separate"}
-        γ‖Θ₁Θ₂‖², or γ(‖Θ₁‖² + ‖Θ₂‖²), the original's.
+        γ‖Θ₁Θ₂‖², or γ(‖Θ₁‖² + ‖Θ₂‖² + ‖c‖² + ‖b‖²), the original's.
     start : {"ridge", "random"}
+        "random" is the original's: uniform, with as many hidden units as ``hidden`` says.
     random_state : int, RandomState or None
         For a random start.
 
@@ -89,7 +91,7 @@ class CMT(TunedClassifier):
     """
 
     published = choices(
-        holds(PAPER, "A two-layer tanh network onto word vectors."),
+        holds(PAPER, "A hidden layer of tanh units, then a linear layer onto word vectors."),
         sets(
             "penalty",
             "separate",
@@ -97,7 +99,13 @@ class CMT(TunedClassifier):
             "mganjoo/zslearning (an author's), mapTrainingCost: half of 10⁻⁴ times the squares of both "
             "layers and biases; the weight is chosen on folds here.",
         ),
-        sets("start", "random", CODE, "initializeParameters: uniform, by the sizes of the layers."),
+        sets(
+            "start",
+            "random",
+            CODE,
+            "initializeParameters: uniform in ±√(6/(p + h + q)) for p inputs, h hidden units and q "
+            "outputs; biases are zero.",
+        ),
         sets("hidden", 200, CODE, "fastTrain: 200 hidden units."),
         sets("max_iter", 500, CODE, "fastTrain: at most 500 steps of L-BFGS."),
         holds(CODE, "A penalty for hidden units that are seldom silent is left out."),
@@ -170,11 +178,8 @@ class CMT(TunedClassifier):
         total = sums.counts.sum()
         mean = sums.labels.sum(axis=1) / total
         start = _start(sums, targets, setting["ridge"], int(self.hidden))
-        if self.start == "random":  # of the scale at which tanh bends
-            random = np.random.default_rng(
-                check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            )
-            start = [random.normal(size=part.shape) * float(part.std()) for part in start]
+        if self.start == "random":
+            start = self._random_start(sums.width, targets.shape[1], basis)
         scatter = float(np.trace(sums.moments) - total * mean @ mean)
         decay = setting["ridge"] * max(scatter, 0.0) / sums.width
         taken = 0
@@ -187,6 +192,19 @@ class CMT(TunedClassifier):
         self.bias_in_ = (inner - mean @ first).astype(dtype)
         self.weights_in_ = (first if basis is None else basis @ first).astype(dtype)
         self.weights_out_, self.bias_out_ = second.astype(dtype), outer.astype(dtype)
+
+    def _random_start(self, width: int, outputs: int, basis: Array | None) -> list[Array]:
+        """Return Θ₁, c, Θ₂, b of the authors' start: uniform in ±√(6/(p + h + q)), biases zero."""
+        random = np.random.default_rng(
+            check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        )
+        inputs, hidden = width if basis is None else len(basis), int(self.hidden)
+        most = np.sqrt(6 / (inputs + hidden + outputs))
+        first = random.uniform(-most, most, size=(inputs, hidden))
+        second = random.uniform(-most, most, size=(hidden, outputs))
+        if basis is not None:  # what a row outside the span would add is zero for every row
+            first = basis.T @ first
+        return [first, np.zeros(hidden), second, np.zeros(outputs)]
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         inner, outer = self.bias_in_.astype(X.dtype), self.bias_out_.astype(X.dtype)
@@ -226,16 +244,17 @@ def _objective(rows: Rows, targets: Array, decay: float, separate: bool = False)
         error = H @ second + outer - wanted
         pulled = error if share is None else error * share
         product = parts[0] @ parts[2]
-        penalised = [parts[0], parts[2]] if separate else [product]
+        penalised = parts if separate else [product]
         loss = float(np.einsum("ij,ij->", error, pulled, dtype=float))
         loss += decay * sum(float((part**2).sum()) for part in penalised)
-        slopes = penalised if separate else [product @ parts[2].T, parts[0].T @ product]
+        slopes = [product @ parts[2].T, np.zeros(1), parts[0].T @ product, np.zeros(1)]
+        slopes = parts if separate else slopes
         back = (pulled @ second.T) * (1 - H * H)
         gradients = [
             2 * (X.T @ back) + 2 * decay * slopes[0],
-            2 * back.sum(axis=0),
-            2 * (H.T @ pulled) + 2 * decay * slopes[1],
-            2 * pulled.sum(axis=0),
+            2 * back.sum(axis=0) + 2 * decay * slopes[1],
+            2 * (H.T @ pulled) + 2 * decay * slopes[2],
+            2 * pulled.sum(axis=0) + 2 * decay * slopes[3],
         ]
         return loss / total, [g / total for g in gradients]
 

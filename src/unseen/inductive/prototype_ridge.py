@@ -1,4 +1,4 @@
-"""PrototypeRidge: the paper's LR, ridge regression from semantics to features."""
+"""PrototypeRidge: ridge regression from semantics to features."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class PrototypeRidge(ZeroShotClassifier):
         score of a class: −‖x − B a − b‖²
 
     Y. Shigeto, I. Suzuki, K. Hara, M. Shimbo and Y. Matsumoto, "Ridge regression, hubness, and
-    zero-shot learning", ECML-PKDD 2015 (LR in the paper on ASTE). Regressing from semantics to
-    features, not the other way, keeps a few prototypes from becoming hubs. Deviations: an intercept b;
-    λ is chosen on class-wise folds in scale-free units unless it is given.
+    zero-shot learning", ECML-PKDD 2015. The paper on ASTE cites it for LR, but its equation is of the
+    other direction: ``LinearRegressionZSL``. Regressing from semantics to features, as here, keeps a
+    few prototypes from becoming hubs. Deviations: an intercept b; λ is chosen on class-wise folds in
+    scale-free units unless it is given.
 
     Parameters
     ----------

@@ -73,6 +73,8 @@ class TransductiveClassifier(ZeroShotClassifier):
     """Whether ``fit`` learns from the ``known`` labels of rows of the pool."""
     takes_class_means: ClassVar[bool] = False
     """Whether labelled rows and, in every round, trusted rows can be replaced by class means."""
+    without_pool: ClassVar[Mapping[str, object]] = {}
+    """Parameters with which the method answers without its pool; empty where it keeps its start."""
 
     strangers: object = None
     """The parameter of methods that find rows of no candidate; None: they do not look for any."""

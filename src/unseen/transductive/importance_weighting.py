@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +85,8 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
     )
 
     takes_class_means: ClassVar[bool] = False
+    without_pool: ClassVar[Mapping[str, object]] = {"strength": 0.0}
+
     importance_: Array
 
     def __init__(

@@ -80,7 +80,10 @@ class UDA(PointClassifier):
             PAPER, "A dictionary of the pool tied to that of the seen classes, codes to class vectors."
         ),
         sets("shrinkage", None, UNVERIFIED, "Features as they are."),
-        holds(UNVERIFIED, "Its weights, and whether the class weights w are renewed in every round."),
+        holds(
+            UNVERIFIED,
+            "Its weights, and whether the class weights w are renewed in every round, as here.",
+        ),
     )
 
     citation = Citation(
