@@ -23,10 +23,10 @@ REHEARSALS, HELD_SHARE = 4, 1 / 3
 """Rehearsals, and the share of the seen classes that each holds out."""
 
 HELD_OUT_ROWS = 5
-"""Of the other classes, one row in so many is kept to test on."""
+"""Of the classes that are not held out, one row in so many is kept for testing."""
 
 MOST_ROWS = 40
-"""Rows of a class that a rehearsal uses, at most."""
+"""The most rows of a class that a rehearsal uses."""
 
 OFFSETS = np.linspace(-0.5, 3.0, 71)
 """Offsets that are tried, in units of the spread of a row's scores."""
@@ -137,7 +137,7 @@ class CalibratedStacking(WrappingClassifier):
         return float(OFFSETS[int(mean.argmax())]) if mean.any() else 0.0
 
     def _curve(self, sample: Rows, held: Codes) -> Array:
-        """Return the harmonic mean for every offset, these classes being unseen."""
+        """Return the harmonic mean for every offset when these classes are held out."""
         classes = self.seen_classes_
         unseen = np.isin(sample.codes, held)
         # The second of each five: a class with one row keeps it, and one with two is tested on one.

@@ -19,7 +19,7 @@ from unseen.statistics.attributes import RIDGE_GRID, Bank, ridge_bank, signs
 from unseen.typing import Array, CandidateClasses
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class DAP(AttributeClassifier):

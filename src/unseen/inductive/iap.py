@@ -27,10 +27,10 @@ from unseen.statistics.attributes import (
 from unseen.typing import Array, CandidateClasses
 
 Prepared: TypeAlias = tuple[Sums, Array | None, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 LEAST_PROBABILITY = 0.01
-"""No attribute is surer than this: a seen class is not the whole truth about an unseen one."""
+"""Attribute probabilities are clipped to [this, 1 − this]: seen classes only resemble unseen ones."""
 
 
 class IAP(TunedClassifier):

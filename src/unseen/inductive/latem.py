@@ -40,7 +40,7 @@ class LatEm(RankingClassifier):
     pieces : int
         H, the number of maps.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.

@@ -49,7 +49,7 @@ class LearnedAttributes(TunedClassifier):
     learnability : float
         λ.
     semantic_ridge : float
-        Of the regression of A on semantics, in units of their mean squared length.
+        The ridge of the regression of A on semantics, in units of their mean squared length.
     ridge : float or "auto"
         γ, in units of the variance of the features times the number of rows.
 

@@ -19,7 +19,7 @@ from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, CandidateClasses, DType
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, DType]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class LinearRegressionZSL(TunedClassifier):
