@@ -87,7 +87,7 @@ class Assignment(NamedTuple):
 
 
 def assign(
-    S: RowValues, shares: Array | None, biases: Array, smoothing: float = SMOOTHING
+    S: RowValues, shares: Array | None, biases: Array, smoothing: float | Array = SMOOTHING
 ) -> Assignment:
     """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ."""
     if shares is not None:
@@ -97,14 +97,23 @@ def assign(
     if shares is not None:
         energy += len(S) * float(shares @ biases)
     else:
-        energy -= smoothing * len(S) / len(biases) * float(biases.sum())
+        energy -= len(S) / len(biases) * float((smoothing * biases).sum())
     return Assignment(S, biases, kept(mapped(kernels.soft_labels, S, given=(biases,))), energy)
 
 
-def start_of(model: SeenModel, candidates: Candidates, pool: Pool, shares: Array | None) -> Assignment:
-    """Return the first soft labels, in the strongly shrunk space."""
+def start_of(
+    model: SeenModel,
+    candidates: Candidates,
+    pool: Pool,
+    shares: Array | None,
+    smoothing: float | Array = SMOOTHING,
+) -> Assignment:
+    """Return the first soft labels, in the strongly shrunk space; no share has been learned yet."""
     S = replace(pool, space=model.start_space).scores(candidates.start)
-    return assign(S, shares, np.zeros(len(candidates.start)))
+    biases = np.zeros(len(candidates.start))
+    if np.ndim(smoothing):
+        biases = learned_biases(biases, smoothing)
+    return assign(S, shares, biases, smoothing)
 
 
 class Plan(NamedTuple):
@@ -116,8 +125,8 @@ class Plan(NamedTuple):
     """The scale of the tie, in units of what errors of prediction suggest."""
     learn_shares: bool = True
     """Without imposed shares: learn them; otherwise classes count alike."""
-    smoothing: float = SMOOTHING
-    """α, where shares are learned."""
+    smoothing: float | Array = SMOOTHING
+    """α, where shares are learned; for all classes or one for each."""
     rounds: int = ROUNDS
 
     def biases(self, state: Assignment, mass: Array) -> Array:
@@ -127,9 +136,9 @@ class Plan(NamedTuple):
         return learned_biases(mass, self.smoothing) if self.learn_shares else np.zeros(len(mass))
 
 
-def learned_biases(mass: Array, smoothing: float = SMOOTHING) -> Array:
-    """Minimise F over π where class shares are learned; return log Lπ."""
-    counts = mass + smoothing * mass.sum() / len(mass)
+def learned_biases(mass: Array, smoothing: float | Array = SMOOTHING) -> Array:
+    """Minimise F over π where class shares are learned; return log Lπ. Without any mass, α decides."""
+    counts = mass + smoothing * (float(mass.sum()) or 1.0) / len(mass)
     return np.asarray(np.log(len(mass) * counts / counts.sum()))
 
 
@@ -254,7 +263,7 @@ def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
     model = task.model(statistics)
     candidates = candidates_of(model, task.vectors, task.own)
     pool = Pool(scaled_rows(X, task.scaling), model.space, task.known)
-    start = start_of(model, candidates, pool, plan.shares)
+    start = start_of(model, candidates, pool, plan.shares, plan.smoothing)
     for state in adapt(pool, candidates.prior, start, plan):
         yield Transduction(model, candidates, state)
     if state.step.error_scale <= SHIFTED:

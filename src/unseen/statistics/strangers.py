@@ -18,8 +18,9 @@ from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, Plan, adapt, measured, start_of
-from unseen.statistics.seen_model import Prior, SeenModel, candidates_of, seen_model
+from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, measured
+from unseen.statistics.bystanders import bystanders_of, labels_beside_bystanders
+from unseen.statistics.seen_model import Prior, SeenModel, seen_model
 from unseen.statistics.visual_space import Pool, Space, scaled_rows, seen_statistics, usual_scaling
 from unseen.typing import Array, Codes, Mask
 
@@ -141,7 +142,6 @@ def _distances(Z: Array, points: Array) -> Array:
 class _View(NamedTuple):
     """Rows and classes as the detector sees them."""
 
-    model: SeenModel
     prior: Prior
     others: Array
     """Means of the seen classes that are no candidates, in the space of the model."""
@@ -160,7 +160,7 @@ class _View(NamedTuple):
 
 
 def fit_strangers(
-    rows: Rows, pool: Any, seen: Array, vectors: Array, own: Codes, labels: Any, share: float | None
+    rows: Rows, pool: Any, seen: Array, vectors: Array, own: Codes, share: float | None
 ) -> StrangerModel:
     """Learn what tells strangers.
 
@@ -173,8 +173,6 @@ def fit_strangers(
         Semantics of the seen classes and of the candidates.
     own : array of shape (L,)
         The place of each candidate among the seen classes, -1 for an unseen one.
-    labels : array of shape (M, L)
-        Soft labels of the pool, by whatever method.
     share : float, optional
         Of strangers in the pool; None: it is learned.
     """
@@ -189,10 +187,11 @@ def fit_strangers(
     )
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, sketch, learned, len(vectors), size)
-    candidates = candidates_of(model, vectors, own)
-    others = np.setdiff1d(np.arange(len(seen)), own)
-    view = _View(model, candidates.prior, model.space.of_means(model.means[others]))
-    Z = np.asarray(model.space(np.asarray(scaled_rows(pool, scaling)) @ basis), dtype=float)
+    sketched = np.asarray(scaled_rows(pool, scaling)) @ basis
+    prior, labels = labels_beside_bystanders(model, Pool(sketched, model.space), vectors, own)
+    others = bystanders_of(len(seen), own)
+    view = _View(prior, model.space.of_means(model.means[others]))
+    Z = np.asarray(model.space(sketched), dtype=float)
     weight = np.ones(len(Z))
     for _ in range(PASSES + 1):
         signs, root, points = view.signs(Z, labels * weight[:, None])
@@ -247,8 +246,7 @@ def _rehearsal(
     """Return standard signs and which rows are strangers; standard signs of a pool without any."""
     assert model.vectors is not None
     rest = np.setdiff1d(np.arange(len(model.vectors)), held)
-    candidates = candidates_of(model.restricted(rest), model.vectors[named], np.full(len(named), -1))
-    view = _View(model, candidates.prior, model.space.of_means(model.means[rest]))
+    others = model.space.of_means(model.means[rest])
     place = np.full(len(model.vectors), -1)
     place[named] = np.arange(len(named))
     own = sketch.of_classes(np.sort(held)).thinned(size)
@@ -261,9 +259,8 @@ def _rehearsal(
     strange = np.arange(len(pool)) >= len(known)
     found = []
     for X in (pool, known):
-        sketched = Pool(X, model.space)
-        *_, end = adapt(sketched, candidates.prior, start_of(model, candidates, sketched, None), Plan())
-        Z = np.asarray(model.space(X), dtype=float)
-        signs, *_ = view.signs(Z, np.asarray(end.assignment.labels, dtype=float))
+        unseen = model.vectors[named], np.full(len(named), -1)
+        prior, labels = labels_beside_bystanders(model.restricted(rest), Pool(X, model.space), *unseen)
+        signs, *_ = _View(prior, others).signs(np.asarray(model.space(X), dtype=float), labels)
         found.append(_standard(signs, _usual(signs)))
     return (found[0], strange), found[1]

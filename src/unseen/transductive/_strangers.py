@@ -13,9 +13,12 @@ from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
-from unseen.statistics.strangers import fit_strangers
+from unseen.statistics.strangers import StrangerModel, fit_strangers
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes, Label, Mask, RowValues
+
+LEFT_OUT = 0.5
+"""Rows that are strangers with a higher probability take no part in the second fit."""
 
 Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None, Observer | None], Any]
 """Fits the estimator: X, y, sample_weight, known rows of the pool, and who observes the rounds."""
@@ -114,31 +117,36 @@ class StrangerAnswers:
         seen = table.vectors[table.positions(classes)]
         labelled, certain = labelled_rows(X, codes, None), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
-        called = np.zeros(len(X), dtype=bool)
-        called[pool] = found.called(self._seen_by(found, X[pool]))
-        called[certain] = False
-        if called.any() and self._learns_from_pool():
-            fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
-            self._note_left_out(X, called, pool)
-            found = self._found(labelled, seen, classes, X[pool], share)
-            called[pool] = found.called(self._seen_by(found, X[pool]))
-            called[certain] = False
+        called, odds = self._judged(found, X, pool, certain)
+        left_out = called | (odds > LEFT_OUT)
+        if left_out.any() and self._learns_from_pool():
+            fit(*_without(left_out, X, y, weights), _renumbered(known, left_out[pool]), None)
+            self._note_left_out(X, left_out, pool)
+            if not isinstance(found, StrangerModel):  # distances to the classes of the fit
+                found = self._found(labelled, seen, classes, X[pool], share)
+                called, odds = self._judged(found, X, pool, certain)
         best = self._pool_labels(X, pool)
         labels = np.empty(len(X), dtype=np.result_type(classes, best))
         labels[codes != UNLABELLED], labels[pool] = classes[codes[codes != UNLABELLED]], best
         labels[certain] = list((known or {}).values())
         self.strangers_, self.transduction_ = found, replaced(labels, called, self._unknown(labels))
-        self.stranger_proba_[pool] = found.probabilities(self._seen_by(found, X[pool]))
-        self.stranger_proba_[certain] = 0.0
+        self.stranger_proba_ = odds
+
+    def _judged(self, found: Any, X: Array, pool: Codes, certain: Codes) -> tuple[Mask, Array]:
+        """Tell which rows of X are called strangers, and how likely each is one."""
+        called, odds = np.zeros(len(X), dtype=bool), np.zeros(len(X))
+        looked_at = self._seen_by(found, X[pool])
+        called[pool], odds[pool] = found.called(looked_at), found.probabilities(looked_at)
+        called[certain], odds[certain] = False, 0.0
+        return called, odds
 
     def _found(
         self, labelled: Rows, seen: Array, classes: Array, pool: Array, share: float | None
     ) -> Any:
-        """Learn what tells strangers, with the soft labels of the fitted estimator."""
+        """Learn what tells strangers."""
         candidates, vectors = self._resolve()  # type: ignore[attr-defined]
-        labels: Array = np.asarray(self.predict_proba(pool))  # type: ignore[attr-defined]
         own = place_among(candidates, classes)
-        return fit_strangers(labelled, pool, seen, vectors, own, labels, share)
+        return fit_strangers(labelled, pool, seen, vectors, own, share)
 
     def _seen_by(self, found: Any, X: Any) -> Array:
         """Return what ``strangers_`` looks at: the rows."""
