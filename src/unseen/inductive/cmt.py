@@ -108,7 +108,7 @@ class CMT(TunedClassifier):
         ),
         sets("hidden", 200, CODE, "fastTrain: 200 hidden units."),
         sets("max_iter", 500, CODE, "fastTrain: at most 500 steps of L-BFGS."),
-        holds(CODE, "A penalty for hidden units that are seldom silent is left out."),
+        holds(CODE, "Its penalty on the mean activation of hidden units is left out."),
         holds(
             CODE,
             "Novelty by a Gaussian around each seen class, or by local outlier probabilities, is left "

@@ -67,7 +67,7 @@ class DeViSE(RankingClassifier):
     published = choices(
         holds(PAPER, "The hinge rank loss, word vectors at unit length; features are given here."),
         sets("margin", 0.1, PAPER, "The margin is 0.1."),
-        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("center", False, UNVERIFIED, "Nothing that was read mentions centring."),
         sets("epochs", 10, UNVERIFIED, "Its steps belong to the network that makes the features."),
         sets("learning_rate", 10.0, UNVERIFIED, "The same."),
     )

@@ -80,7 +80,7 @@ class SemanticManifold(TunedClassifier):
         sets("neighbours", 5, UNVERIFIED, "Its number of neighbours could not be read."),
         holds(
             UNVERIFIED,
-            "Whether an unseen class is joined to all seen ones, as here, or to the nearest.",
+            "Whether an unseen class is joined to all seen ones, as here, could not be read.",
         ),
     )
 

@@ -87,7 +87,10 @@ class SSE(ZeroShotClassifier):
 
     published = choices(
         sets("sides", "one", PAPER, "SSE-ReLU compares x with its anchors from one side."),
-        holds(UNVERIFIED, "Its Δ, start, penalties and alternating solver; SSE-INT is not here."),
+        holds(
+            UNVERIFIED,
+            "Its Δ, start, penalties and alternating solver could not be read; SSE-INT is not offered.",
+        ),
     )
 
     citation = Citation(

@@ -68,7 +68,9 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
 
     published = choices(
         holds(PAPER, "Seen rows weighted to minimise the discrepancy of the marginal distributions."),
-        holds(UNVERIFIED, "Its multi-task embedding; any estimator may stand here."),
+        holds(
+            UNVERIFIED, "Its multi-task embedding could not be read; any estimator may take its place."
+        ),
     )
 
     citation = Citation(

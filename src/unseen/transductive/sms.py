@@ -88,7 +88,12 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             "All rows of the pool in every round, no balance.",
         ),
         sets("pool_weight", 1.0, UNVERIFIED, "Its weights could not be read."),
-        sets("settle", 10, UNVERIFIED, "Rounds until the labels stay; their number is not known."),
+        sets(
+            "settle",
+            10,
+            UNVERIFIED,
+            "Rounds until labels stay as they are; the original's number of rounds could not be read.",
+        ),
     )
 
     citation = Citation(

@@ -82,7 +82,7 @@ class UDA(PointClassifier):
         sets("shrinkage", None, UNVERIFIED, "Features as they are."),
         holds(
             UNVERIFIED,
-            "Its weights, and whether the class weights w are renewed in every round, as here.",
+            "Its weights, and whether w is renewed in every round, as here, could not be read.",
         ),
     )
 
