@@ -142,7 +142,7 @@ def test_cmt_is_a_network_and_the_nearest_candidate():
         np.testing.assert_array_equal(model.predict(ROWS), model.classes_[nearest])
 
 
-@pytest.mark.claim("CMT", "A penalty for hidden units")
+@pytest.mark.claim("CMT", "Its penalty on the mean activation")
 @pytest.mark.claim("CMT", "penalty")
 def test_cmt_pays_for_errors_and_for_the_squares_of_all_weights():
     random = np.random.default_rng(3)

@@ -215,14 +215,16 @@ def test_time_left_without_a_fit(monkeypatch):
 
 def test_large_data_sets_are_run_first(monkeypatch, tmp_path):
     names = "letters", "simulated-aPY@0.03x32", "simulated-aPY@0.03x64"
-    wanted = Experiment("three", names, ("ESZSL", "ASTE"))
+    wanted = Experiment("three", names, ("ESZSL",))
+    theirs = Experiment("published", names, ("ASTE",), preset="published")
     runner = sys.modules["unseen.experiments.run"]  # the package exports a function of this name
     monkeypatch.setattr(runner, "execute", lambda cell, data: Outcome("done"))
     order = []
     with Store(tmp_path / "store.sqlite") as store:
-        plan = make_plan(Specification("three", (wanted,)))
-        run(plan, store, on_progress=lambda progress: order.append(progress.last.dataset))
-    assert order == [name for name in (names[0], names[2], names[1]) for _ in range(2)]
+        plan = make_plan(Specification("three", (wanted, theirs)))
+        run(plan, store, on_progress=lambda progress: order.append(progress.last))
+    assert [c.dataset for c in order] == [n for n in (names[0], names[2], names[1]) for _ in range(2)]
+    assert [c.preset for c in order] == ["published", "default"] * 3  # authors' forms take longest
 
 
 def test_time_left_follows_the_size_of_data_sets():

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from unseen.experiments import paper
+from unseen.experiments.answer_tables import MOST_CURVES
 from unseen.experiments.published_comparison import why_not
 from unseen.experiments.result_figures import all_figures
 from unseen.experiments.result_tables import all_tables
@@ -105,6 +106,8 @@ def test_answers_have_calibration_and_sets(results):
     diagrams = [f for f in all_figures(results) if f.kind == "reliability"]
     assert diagrams
     assert all("ECE" in line.label for figure in diagrams for line in figure.lines)
+    drawn = next(f for f in diagrams if len(f.lines) == MOST_CURVES)  # of ten methods
+    assert any(line.label.startswith("SelfPacedPrototypes") for line in drawn.lines)
 
 
 def test_forms_stand_side_by_side(results):
@@ -120,10 +123,17 @@ def test_forms_stand_side_by_side(results):
     assert gains["RKT"][2].number == 0  # the original does not look at the pool
     assert gains["TASTE"][3].number is not None
     assert gains["SelfPacedPrototypes"][3].number is not None
+    assert gains["SelfPacedPrototypes"][4].text.endswith("± 0.0")  # two trials of no chance
+    assert gains["WDVSc"][1].text.count("±") == 0  # one trial of a method that draws at random
+    assert two["SAE"][1].endswith(" ± 0")  # one trial stands for all
+    assert "of 2 trials" in results.trials_note
     beside = next(t for t in all_tables(results) if t.name == "paper_IV")
     assert beside.columns[2:5] == ("As printed", "Published preset", "Default")
     line = next(row for row in beside.rows if row[0].text == "Fast-ASTE" and row[7].text.endswith(TINY))
     assert line[2].text == "diverged"
+    two = {(row[0].text, row[7].text.split(" /")[0]): row[6].text for row in tables["paper_II"].rows}
+    assert two["HAT", "AwA"] == "not run"  # there is such data
+    assert two["HAT", "CUB"] == "no such data here"
     lines = [row[0].text for row in tables["table_5"].rows]
     assert "ESZSL, published preset" in lines
     assert any("diverged with the settings" in line for line in sentences(results))

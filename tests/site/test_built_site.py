@@ -13,6 +13,7 @@ import pytest
 SITE = Path(__file__).parents[2] / "docs/_build/html"
 CHROMIUM = Path("/usr/bin/chromium")
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+PATIENCE = 300_000  # milliseconds
 
 pytestmark = [
     pytest.mark.site,
@@ -28,10 +29,17 @@ def browser():
         yield playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
 
 
+def opened(browser, **options):
+    """Return a page that waits for a busy machine."""
+    page = browser.new_context(**options).new_page()
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_pages_open_without_errors(browser, size):
     width, height = SIZES[size]
-    page = browser.new_page(viewport={"width": width, "height": height})
+    page = opened(browser, viewport={"width": width, "height": height})
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -96,9 +104,7 @@ def test_axe_finds_nothing_serious(browser, size, mode):
     if not Path(script).is_file():
         pytest.skip("needs axe-core: npm install --no-save axe-core, or UNSEEN_AXE")
     width, height = SIZES[size]
-    page = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=mode
-    ).new_page()
+    page = opened(browser, viewport={"width": width, "height": height}, color_scheme=mode)
     found = []
     for path in pages_of_each_kind():
         page.goto(path.as_uri())
@@ -114,7 +120,7 @@ def test_axe_finds_nothing_serious(browser, size, mode):
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_the_rounds_play_unless_the_reader_prefers_no_motion(browser, motion):
-    page = browser.new_context(reduced_motion=motion).new_page()
+    page = opened(browser, reduced_motion=motion)
     page.goto((SITE / "gallery/tutorial/6_flagship.html").as_uri())
     player = page.locator(".rounds")
     button = player.get_by_role("button")
@@ -160,7 +166,7 @@ def test_every_page_of_the_gallery_has_a_picture():
     ids=["label my tickets", "add my method", "which method"],
 )
 def test_three_tasks_are_solved_in_three_clicks(browser, clicks):
-    page = browser.new_page()
+    page = opened(browser)
     page.goto((SITE / "index.html").as_uri())
     card, link = clicks
     page.locator(".sd-card", has_text=card).click()

@@ -129,6 +129,19 @@ def print_separation(separation: Separation) -> None:
         console.print(f"[dim]most alike, where 1 is the usual distance: {escape(pairs)}[/]")
 
 
+def fit_json(command: str, out: Path, fitted: Fitted) -> JsonObject:
+    """Return what every command that fits says of the fit, as plain data."""
+    data = fitted.task.data
+    return {
+        "command": command,
+        "out": str(out),
+        "method": fitted.task.method,
+        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
+        "features": {"computed": data.computed, "reused": data.reused},
+        "notes": fitted.notes,
+    }
+
+
 def separation_json(separation: Separation) -> JsonObject:
     """Return the same as plain data."""
     return {

@@ -11,6 +11,9 @@ from unseen.metrics import Reliability
 from unseen.reporting.figures import Figure, reliability_figure
 from unseen.reporting.value_table import Table, Value
 
+MOST_CURVES = 8
+"""Curves of a reliability diagram: with more, its legend leaves no room for them."""
+
 
 def answers_table(results: Results) -> Table:
     """Return what confidence and prediction sets of every method are worth."""
@@ -39,15 +42,18 @@ def answers_table(results: Results) -> Table:
 
 
 def reliability_figures(results: Results) -> list[Figure]:
-    """Return a reliability diagram of every data set: the first trial of each method."""
+    """Return a reliability diagram of every data set: the first trial of the most accurate methods."""
     caption = (
         "The share of right answers against confidence, in ten bins, trial 0. On the dashed line "
-        "confidence is true; below it a method is too sure, above it too timid."
+        "confidence is true; below it a method is too sure, above it too timid. Of more than "
+        f"{MOST_CURVES} methods the most accurate are drawn; the table has all."
     )
     figures = []
     for dataset in results.datasets:
         shown = {name: _first(results, dataset, name) for name in results.methods()}
-        rows = {name: row for name, row in shown.items() if row is not None}
+        there = {name: row for name, row in shown.items() if row is not None}
+        best = sorted(there, key=lambda name: -there[name].accuracy)[:MOST_CURVES]
+        rows = {name: row for name, row in there.items() if name in best}
         diagrams = {name: _bins(row) for name, row in rows.items()}
         stem = "".join(c if c.isalnum() else "_" for c in dataset)
         title = f"Is the confidence true? {dataset}"

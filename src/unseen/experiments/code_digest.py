@@ -19,6 +19,7 @@ AROUND = ("cli", "serving", "labelling", "persistence")
 """Packages that no fit and no measurement uses."""
 
 PAGES = (
+    "experiments/answer_tables.py",
     "experiments/forms.py",
     "experiments/paper.py",
     "experiments/published_comparison.py",
@@ -28,6 +29,7 @@ PAGES = (
     "experiments/results.py",
     "experiments/significance.py",
     "experiments/summary.py",
+    "experiments/unlabelled_tables.py",
     "reporting/answer_picture.py",
     "reporting/figures.py",
     "reporting/html_page.py",

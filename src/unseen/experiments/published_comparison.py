@@ -19,7 +19,7 @@ _MARKS = {"VGG-19 (fc7)": "vgg", "GoogLeNet": "googlenet", "DeCAF": "decaf"}
 
 
 _COLUMNS = (
-    *("Method", "Published", "As printed", "Published preset", "Default", "Difference", "Comparable?"),
+    *("Method", "The paper", "As printed", "Published preset", "Default", "Difference", "Comparable?"),
     *("Data: the paper's / ours", "Features: the paper's / ours"),
 )
 
@@ -38,7 +38,9 @@ def beside_paper(results: Results, table: str) -> Table:
         together += pairs
         if not pairs:
             known = any(m.table_name == line.method for m in catalogue().values())
-            why = "no such data here" if names else "not run" if known else "not in this library"
+            why = "not run" if known else "not in this library"
+            if known and not datasets:
+                why = "no such data here"
             blank = [Value("–")] * 4
             ends = Value(f"{line.column} / –"), Value(f"{line.features} / –")
             alone.append([Value(line.method), _published(line), *blank, Value(why), *ends])

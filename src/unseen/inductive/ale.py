@@ -39,7 +39,7 @@ class ALE(RankingClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.
@@ -64,7 +64,7 @@ class ALE(RankingClassifier):
 
     published = choices(
         holds(PAPER, "The weighted ranking loss, class vectors at unit length."),
-        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("center", False, UNVERIFIED, "Nothing that was read mentions centring."),
         sets("batch_size", 1, PAPER, "A step for each row."),
         sets("epochs", 10, UNVERIFIED, "The original stops early on a validation set."),
         sets("learning_rate", 10.0, UNVERIFIED, "The original tunes it on a validation set."),

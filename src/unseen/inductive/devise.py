@@ -41,7 +41,7 @@ class DeViSE(RankingClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.
@@ -67,7 +67,7 @@ class DeViSE(RankingClassifier):
     published = choices(
         holds(PAPER, "The hinge rank loss, word vectors at unit length; features are given here."),
         sets("margin", 0.1, PAPER, "The margin is 0.1."),
-        sets("center", False, UNVERIFIED, "No centring is known of."),
+        sets("center", False, UNVERIFIED, "Nothing that was read mentions centring."),
         sets("epochs", 10, UNVERIFIED, "Its steps belong to the network that makes the features."),
         sets("learning_rate", 10.0, UNVERIFIED, "The same."),
     )

@@ -45,9 +45,9 @@ class SemiSupervisedClustering(PointClassifier):
     ridge : float
         γ of the rounds.
     rounds : int
-        At most; 0 is the inductive answer.
+        The most rounds; 0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
 
     Attributes
     ----------
@@ -71,7 +71,10 @@ class SemiSupervisedClustering(PointClassifier):
         holds(PAPER, "Class vectors mapped into the feature space, alternating with cluster labels."),
         sets("shrinkage", None, PAPER, "Deep features as they are."),
         sets("pool_weight", 1.0, UNVERIFIED, "Its λ and γ could not be read."),
-        holds(UNVERIFIED, "Its start; here the ridge regression of seen class means."),
+        holds(
+            UNVERIFIED,
+            "Its start could not be read; here it is the ridge regression of seen class means.",
+        ),
     )
 
     citation = Citation(
