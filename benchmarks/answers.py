@@ -100,9 +100,7 @@ def table(part: str, measured: Iterable[Cell]) -> str:
     out = [f"| {part}: set | what | {' | '.join(columns)} |", "| --- " * (len(columns) + 2) + "|"]
     for (name, title), own in lines.items():
         values = [[figures[key] for figures in own if key in figures] for key in columns]
-        shown = [
-            written(key, float(np.mean(v))) if v else "" for key, v in zip(columns, values, strict=True)
-        ]
+        shown = [written(key, of_draws) for key, of_draws in zip(columns, values, strict=True)]
         out.append(f"| {name} | {title} | {' | '.join(shown)} |")
     return "\n".join(out)
 
@@ -112,6 +110,8 @@ def written(key: str, values: list[float]) -> str:
 
     >>> written("right %", [83.8, 83.9]), written("ECE", [0.0213]), written("AUROC", [])
     ('83.8', '.021', '')
+    >>> written("called %", [0.0]), written("AUROC", [float("nan")])
+    ('0.0', '')
     """
     if not values or np.isnan(values).any():
         return ""
