@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from unseen.advice import Advice
+from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows, read_labels, read_rows
@@ -18,7 +19,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, class_patterns, summed
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, CandidateClasses, Codes, Label
+from unseen.typing import Array, CandidateClasses, Codes, Label, RowValues
 
 JUDGED = 30
 """Rows of a held-out class on which parameters are judged: the patterns alone would be too few."""
@@ -124,7 +125,7 @@ class FastTraining(WrappingClassifier):
             self._adopt(model)
         return self
 
-    def training_errors(self, X: Any, y: Any) -> tuple[float, float]:
+    def training_errors(self, X: RowValues, y: object) -> tuple[float, float]:
         """Return ε and ε̄ of Eq. (26) and (27): the squared loss on the rows, and on their means.
 
         Both average within each class and then over the classes, so that ε̄ ≤ ε for any model with
@@ -163,11 +164,13 @@ class FastTraining(WrappingClassifier):
                 "that has one: unseen.methods.select(takes_class_means=True) lists them."
             )
 
-    def _clone(self) -> Any:
+    def _clone(self) -> ZeroShotClassifier:
         semantics, candidates = self._parameters()
-        return clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
+        model: ZeroShotClassifier = clone(wrapped(self))
+        model.set_params(semantics=semantics, candidates=candidates)
+        return model
 
-    def _adopt(self, model: Any) -> None:
+    def _adopt(self, model: ZeroShotClassifier) -> None:
         self.estimator_ = model
         self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
@@ -182,7 +185,7 @@ class FastTraining(WrappingClassifier):
         return bool(wrapped(self)._marks_unlabelled())
 
 
-def _losses(X: Array, codes: Codes, model: Any, vectors: Array) -> tuple[Array, Array]:
+def _losses(X: Array, codes: Codes, model: ZeroShotClassifier, vectors: Array) -> tuple[Array, Array]:
     """Return the squared loss of the rows of each class, summed, and how many they are."""
     error = model._scores(X, vectors) - np.eye(len(vectors), dtype=X.dtype)[codes]
     loss = np.einsum("ij,ij->i", error, error)

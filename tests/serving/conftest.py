@@ -37,3 +37,15 @@ def impatient(tmp_path_factory):
     with live("serve", path, "--port", "0", *LIMITS, "--body-seconds", "4") as service:
         yield service
         assert service.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, if it is there."""
+    from studio_browser import CHROMIUM
+
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as running:
+        found = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()

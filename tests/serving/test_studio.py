@@ -268,6 +268,14 @@ def test_the_map_shows_every_row(data, library, live):
     assert all(moved[row][:2] == rows[row][:2] for row in rows), "a label moves no point"
 
 
+def test_colours_stay_when_something_is_none_of_these():
+    classes = ["bat", "seal", "rat"]
+    colours = [overview_html.colour(place, classes) for place in range(3)]
+    more = [*classes, overview_html.NONE_OF_THESE]
+    assert [overview_html.colour(place, more) for place in range(3)] == colours
+    assert len({*colours, overview_html.colour(3, more)}) == 4
+
+
 def test_the_map_of_many_rows_shows_some_and_says_so(data, monkeypatch):
     monkeypatch.setattr(overview_html, "MOST_POINTS", 50)
     html = overview_html.map_html(learn(data, "ESZSL"), "/list", "")

@@ -2,69 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
-import subprocess
-import sys
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from live import PATIENCE, environment, live
+from studio_browser import (
+    WITH_BAGS,
+    WITH_COLOURS,
+    browse,
+    command_line,
+    download,
+    name_folders,
+    needs_chromium,
+    opened,
+    result_is_there,
+    studio,
+)
 
 from pictures import COLOURS, NOBODY_LABELLED, picture, write_attributes, write_pictures
 from texts import write_classes, write_texts
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-
-SECOND = 1000
-ROOT = Path(__file__).parents[2]
-AXE = Path(os.environ.get("UNSEEN_AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
+pytestmark = needs_chromium
 SEEN = [name for name in COLOURS if name not in NOBODY_LABELLED]
-WITH_BAGS = f"""
-import sys; sys.path.insert(0, {str(ROOT / "tests")!r})
-import texts
-from unseen import features
-features.text_encoder = lambda name="minilm": texts.Bags()
-"""
-WITH_COLOURS = f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import pictures"
-FIND_SERIOUS = """async (within) => (await axe.run(within, {resultTypes: ['violations']})).violations
-  .filter(found => ['serious', 'critical'].includes(found.impact))
-  .map(found => `${found.id}: ${found.nodes[0].html.slice(0, 120)}`)"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@contextmanager
-def opened(browser, url, **options):
-    context = browser.new_context(
-        **{"viewport": {"width": 1180, "height": 860}, "reduced_motion": "reduce", **options}
-    )
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE * SECOND)
-    faults = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(url)
-    yield page
-    assert faults == []
-    context.close()
-
-
-@contextmanager
-def studio(root, before=WITH_COLOURS, **options):
-    arguments = ("studio", "--no-open", "--port", "0", "--pace", "0", "--root", root)
-    cache = {"UNSEEN_CACHE": str(root / "cache")}
-    with live(*arguments, "--sessions", root / "sessions", before=before, env=cache, **options) as it:
-        yield it
 
 
 @pytest.fixture
@@ -75,29 +33,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def browse(page, field, *steps):
-    page.get_by_role("button", name=f"Browse: {field}").click()
-    for step in steps:
-        page.get_by_role("dialog").get_by_role("button", name=step).click()
-    page.get_by_role("dialog").wait_for(state="detached")
-
-
-def result_is_there(page):
-    page.get_by_role("button", name="Labels (CSV),").wait_for()
-
-
-def download(page, name, path):
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=name).click()
-    waiting.value.save_as(path)
-    return path
-
-
 def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(browser, folder):
     with studio(folder) as running, opened(browser, running.url) as page:
         page.get_by_role("radio", name="A folder of photographs").click()
-        browse(page, "Labelled photographs", "🗀 seen", "Choose this folder")
-        browse(page, "Photographs to label", "🗀 new", "Choose this folder")
+        browse(page, "Labelled photographs", "folder seen", "Choose this folder")
+        browse(page, "Photographs to label", "folder new", "Choose this folder")
         browse(page, "Classes: a table", "classes.csv")
         page.get_by_role("button", name="More options").first.click()
         page.get_by_label("Backbone").fill("colours")
@@ -120,17 +60,20 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
         page.get_by_text("10 labels of yours, 10 new").wait_for()
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("9 labels of yours, 9 new").wait_for()
+        open_a_point_of_the_map(page)
+        page.locator(".choice").first.click()
+        page.get_by_text("10 labels of yours, 10 new").wait_for()
         page.reload()
-        page.get_by_text("9 labels of yours, 9 new").wait_for()
+        page.get_by_text("10 labels of yours, 10 new").wait_for()
         page.get_by_role("button", name="Continue").click()
-        page.get_by_text("9 labels of yours", exact=True).wait_for()
+        page.get_by_text("10 labels of yours", exact=True).wait_for()
         result_is_there(page)
         page.get_by_text("What changed since the last run").wait_for()
         first = download(page, "Labels (CSV),", folder / "labels.csv").read_bytes()
         known = download(page, "Your labels (CSV)", folder / "known.csv").read_text().splitlines()
         running.stop(signal.SIGKILL)
     labels = dict(line.split(",") for line in known[1:])
-    assert len(labels) == 9
+    assert len(labels) == 10
     tables = (folder / "sessions" / "tables").glob("*.csv")
     (table,) = [path for path in tables if "teal" in path.read_text()]
     arguments = ["--seen", folder / "seen", "--unlabelled", folder / "new", "--classes", table]
@@ -140,8 +83,20 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
     with studio(folder) as running, opened(browser, running.url) as page:
         page.get_by_role("link", name="seen → new").click()
         result_is_there(page)
-        page.get_by_text("9 labels of yours", exact=True).wait_for()
+        page.get_by_text("10 labels of yours", exact=True).wait_for()
         assert download(page, "Labels (CSV),", folder / "reopened.csv").read_bytes() == first
+
+
+def open_a_point_of_the_map(page):
+    """Choose a picture on the map that nobody has labelled, by keys."""
+    page.locator(".map").focus()
+    for _ in range(18):
+        page.keyboard.press("ArrowRight")
+        row = page.locator(".map").get_attribute("data-row")
+        if not page.locator(f'.gallery[aria-label="Your labels"] [data-row="{row}"]').count():
+            break
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Which class is it?").wait_for()
 
 
 def drop(page, field, path):
@@ -206,24 +161,12 @@ def test_texts_from_an_empty_page_to_labels_of_the_command_line(browser, tmp_pat
     assert (tmp_path / "again.csv").read_bytes() == labels
 
 
-def command_line(before, folder, *arguments):
-    """Run a command as a user does, with the backbone or encoder of the tests."""
-    run = f"{before}\nfrom unseen.cli import main\nmain()"
-    subprocess.run(
-        [sys.executable, "-c", run, *map(str, arguments)],
-        env=environment({"UNSEEN_CACHE": str(folder / "cache")}),
-        check=True,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-
-
-def write_thousands(folder):
-    """5,000 pictures to label, and the labelled ones of other classes."""
+def write_thousands(folder, count=5000):
+    """Thousands of pictures to label, and the labelled ones of other classes."""
     write_pictures(folder / "seen", SEEN, each=3)
     write_attributes(folder / "classes.csv")
     (folder / "new").mkdir()
-    for number in range(5000):
+    for number in range(count):
         name = NOBODY_LABELLED[number % 3]
         data = picture(COLOURS[name], number, size=(6, 4))
         (folder / "new" / f"{number:04}.png").write_bytes(data)
@@ -241,12 +184,7 @@ def test_thousands_of_pictures_are_drawn_where_the_window_is(browser, tmp_path):
     """The page is as small as one of few pictures: it fetches those near the window."""
     write_thousands(tmp_path)
     with studio(tmp_path) as running, opened(browser, running.url) as page:
-        page.get_by_role("radio", name="A folder of photographs").click()
-        page.get_by_label("Labelled photographs").first.fill(str(tmp_path / "seen"))
-        page.get_by_label("Photographs to label").first.fill(str(tmp_path / "new"))
-        page.get_by_label("Classes: a table").first.fill(str(tmp_path / "classes.csv"))
-        page.get_by_role("button", name="More options").first.click()
-        page.get_by_label("Backbone").fill("colours")
+        name_folders(page, tmp_path)
         page.get_by_role("button", name="Learn").click()
         result_is_there(page)
         fetched, sent = [], []
@@ -266,47 +204,9 @@ def test_thousands_of_pictures_are_drawn_where_the_window_is(browser, tmp_path):
         height = page.evaluate("document.body.scrollHeight")
         for step in range(40):
             page.evaluate("top => scrollTo(0, top)", height * step / 40)
-            page.evaluate(
-                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            page.evaluate(NEXT_FRAME)
             assert page.locator(".tile").count() < MOST_TILES
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
         page.wait_for_function(LAST_IS_SHOWN)
         assert page.locator(".tile").count() < MOST_TILES
         assert page.evaluate(heap) - before < 50e6, "what was scrolled past is let go"
-
-
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core: npm install --no-save axe-core")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1180, 390])
-def test_no_page_has_a_serious_fault_of_accessibility(browser, tmp_path, scheme, width):
-    def check(page, place, within="body"):
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        assert page.evaluate(FIND_SERIOUS, within) == [], place
-        assert page.evaluate("document.documentElement.lang") == "en"
-        sides = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert sides[0] <= sides[1], f"{place} scrolls sideways"
-
-    look = {"color_scheme": scheme, "viewport": {"width": width, "height": 860}}
-    with studio(tmp_path) as running, opened(browser, running.url, **look) as page:
-        learn = page.get_by_role("button", name="Learn")
-        learn.wait_for()
-        check(page, "the first page")
-        page.get_by_role("radio", name="A folder of photographs").click()
-        page.get_by_role("button", name="Browse: Labelled photographs").click()
-        page.get_by_role("button", name="Choose this folder").wait_for()
-        check(page, "the browser of folders", ".q-dialog")
-        page.keyboard.press("Escape")
-        page.get_by_role("dialog").wait_for(state="detached")
-        check(page, "the fields of a folder")
-        page.get_by_role("radio", name="The example").click()
-        learn.click()
-        result_is_there(page)
-        check(page, "a result")
-        page.get_by_role("button", name="Review them one by one").click()
-        page.get_by_role("heading", name="Which class is it?").wait_for()
-        check(page, "the dialogue", ".q-dialog")
-        page.keyboard.press("1")
-        page.keyboard.press("Escape")
-        page.get_by_role("group", name="Your labels").locator(".tile").wait_for()
-        check(page, "labels of one's own")

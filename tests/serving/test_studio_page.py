@@ -6,36 +6,19 @@ import csv
 import importlib.util
 import json
 import re
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from live import PATIENCE, live
+from studio_browser import HELD_ROUNDS, SECOND, needs_chromium
 
 import unseen
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-
-SECOND = 1000
+pytestmark = needs_chromium
 STUDIO = ["studio", "--no-open", "--port", "0", "--pace", "0.05"]
 HELD = 3
-GATED = """
-import pathlib, time
-from unseen.serving.studio import live_session
-
-def gated(data, name, corrections, on_round, strangers):
-    def wait(snapshot):
-        on_round(snapshot)
-        while snapshot.number <= {held} and not pathlib.Path({folder!r}, str(snapshot.number)).exists():
-            time.sleep(0.02)
-    return learn(data, name, corrections, wait, strangers)
-
-learn, live_session.learn = live_session.learn, gated
-"""
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +28,6 @@ def studio(tmp_path_factory):
         running.root = root
         yield running
         assert running.stop() == 0
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @contextmanager
@@ -120,7 +95,7 @@ def _check_rounds(page, name):
 
 def test_rounds_are_shown_while_it_learns(browser, tmp_path):
     """The fit goes on only when the browser shows its round."""
-    gated = GATED.format(folder=str(tmp_path), held=HELD)
+    gated = HELD_ROUNDS.format(folder=str(tmp_path), last=HELD)
     sessions = ("--sessions", tmp_path / "sessions")
     with live(*STUDIO, *sessions, before=gated) as running, _opened(browser, running.url) as page:
         page.get_by_role("button", name="Learn").click()

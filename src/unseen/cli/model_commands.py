@@ -11,7 +11,7 @@ from rich.console import Console
 
 from unseen.cli import feature_rows, options, output, task_options
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
-from unseen.cli.photo_commands import fit_json, fit_photographs
+from unseen.cli.photo_commands import fit_photographs, photo_fit_json
 from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, set_aside
 from unseen.cli.task_options import TaskOptions
@@ -111,7 +111,7 @@ def fit(
         fitted = fit_photographs(preparation, backbone, weights, cache, asked, quiet=as_json)
     labelling.save_model(out, fitted)
     more = {"bytes": out.stat().st_size, "candidates": preparation.candidates}
-    record = fit_json("unseen fit", out, preparation, fitted) | more
+    record = photo_fit_json("unseen fit", out, preparation, fitted) | more
     sentence = (
         f"wrote {out}: {method} on {len(preparation.pictures.seen_classes)} seen classes, answers "
         f"among {len(preparation.candidates)}"

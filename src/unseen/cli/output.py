@@ -129,6 +129,19 @@ def print_separation(separation: Separation) -> None:
         console.print(f"[dim]most alike, where 1 is the usual distance: {escape(pairs)}[/]")
 
 
+def fit_json(command: str, out: Path, fitted: Fitted) -> JsonObject:
+    """Return what every command that fits says of the fit, as plain data."""
+    data = fitted.task.data
+    return {
+        "command": command,
+        "out": str(out),
+        "method": fitted.task.method,
+        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
+        "features": {"computed": data.computed, "reused": data.reused},
+        "notes": fitted.notes,
+    }
+
+
 def separation_json(separation: Separation) -> JsonObject:
     """Return the same as plain data."""
     return {
@@ -186,6 +199,12 @@ def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None)
     wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
     first = "; the unsure ones come first" if labels.unsure else ""
     console.print(f"{wrote}: {summary_of(labels)}{first}")
+    if labels.unknown and fitted.task.strangers == "auto":
+        console.print(
+            f"{labels.unknown!r} is said only where it is nearly certain. The column 'stranger' orders "
+            "the items by how likely they belong to no class; if you know how many do, say so: "
+            "--strangers 0.1 for one in ten"
+        )
 
 
 def summary_of(labels: Labels) -> str:

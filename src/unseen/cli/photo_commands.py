@@ -174,7 +174,7 @@ def label(
     if as_json:
         output.print_json(
             {
-                **fit_json("unseen label", out, preparation, fitted),
+                **photo_fit_json("unseen label", out, preparation, fitted),
                 "report": None if report is None else str(report),
                 "words": preparation.recipe.words,
                 **output.labels_json(labels),
@@ -212,16 +212,12 @@ def fit_photographs(
         return labelling.fit(asked.task(data), show.round)
 
 
-def fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:
-    """Return what ``unseen label`` and ``unseen fit`` both say of a fit, as plain data."""
+def photo_fit_json(command: str, out: Path, preparation: Preparation, fitted: Fitted) -> JsonObject:
+    """Return what ``unseen label`` and ``unseen fit`` both say of a fit on photographs."""
     data = fitted.task.data
     return {
-        "command": command,
-        "out": str(out),
-        "method": fitted.task.method,
+        **output.fit_json(command, out, fitted),
         "backbone": data.features,
-        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
-        "features": {"computed": data.computed, "reused": data.reused},
         "seen_classes": preparation.pictures.seen_classes,
         "semantics": output.separation_json(preparation.separation),
         "notes": [*preparation.notes, *fitted.notes],
@@ -245,6 +241,7 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
-        how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
+        even = review.even >= 0.5 and fitted.task.strangers is None
+        how = "leaning to equal ones" if even else "learned from these photographs"
         facts["method"] += f", class shares {how}"
     return facts

@@ -169,17 +169,12 @@ def fit_texts(given: TextInput, asked: TaskOptions) -> tuple[TextPreparation, Fi
 
 
 def text_fit_json(command: str, out: Path, preparation: TextPreparation, fitted: Fitted) -> JsonObject:
-    """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts, as plain data."""
+    """Return what ``unseen label`` and ``unseen fit`` both say of a fit on texts."""
     data = fitted.task.data
     return {
-        "command": command,
-        "out": str(out),
-        "method": fitted.task.method,
-        "changed": None if fitted.start is None else int((fitted.predicted != fitted.start).sum()),
+        **output.fit_json(command, out, fitted),
         "encoder": data.features,
-        "features": {"computed": data.computed, "reused": data.reused},
         "seen_classes": _seen_classes(preparation),
-        "notes": fitted.notes,
         "skipped": [{"text": str(b.path), "reason": b.reason} for b in data.broken],
     }
 

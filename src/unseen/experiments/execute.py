@@ -74,7 +74,7 @@ def execute(cell: Cell, data: ZeroShotDataset) -> Outcome:
     return _fit_and_measure(cell, data)
 
 
-def _bound_terms(cell: Cell, data: ZeroShotDataset) -> dict[str, Any]:
+def _bound_terms(cell: Cell, data: ZeroShotDataset) -> dict[str, float]:
     """Return the terms of Eq. (25) that belong to the data set."""
     value, error = proxy_a_distance(data, cell.seed)
     return {

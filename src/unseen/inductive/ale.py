@@ -39,7 +39,7 @@ class ALE(RankingClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.

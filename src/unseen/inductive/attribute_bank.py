@@ -27,7 +27,7 @@ from unseen.statistics.attributes import (
 from unseen.typing import Array, Codes
 
 Groups = list[tuple[Array, Codes]]
-"""Attribute scores (N, M), each with the places of the classes that are to be judged by them."""
+"""Attribute scores (N, M), each with the classes, by place, that they score."""
 
 
 class AttributeClassifier(TunedClassifier):
@@ -110,7 +110,7 @@ class AttributeClassifier(TunedClassifier):
         return np.asarray(scores - prior.astype(scores.dtype))
 
     def _thresholds(self, vectors: Array) -> Array:
-        """Return what attributes must exceed: their own mean, or that of the whole table."""
+        """Return the threshold of each attribute: its own mean, or that of the whole table."""
         given = self.get_params(deep=False)
         if given.get("prior", "smoothed") not in ("smoothed", "shares"):
             self._refuse("prior", "'smoothed' or 'shares'")
@@ -130,7 +130,7 @@ class AttributeClassifier(TunedClassifier):
 
 
 def _own(groups: Groups, codes: Codes) -> Array:
-    """Return for each row the attribute scores by which its own class is judged."""
+    """Return for each row the attribute scores that belong to its own class."""
     own = np.empty_like(groups[0][0])
     for raw, classes in groups:
         mine = np.isin(codes, classes)

@@ -29,10 +29,10 @@ C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 FOLD_ERROR = 1e-2
-"""Bound on the relative error of solutions in folds, which only rank values; scores have a tenth."""
+"""Bound on the relative error of solutions in folds, which only rank values of C and μ."""
 
 TEMPERATURE_ROWS = 2000
-"""Rows a held-out class on which a temperature is fitted, at most."""
+"""The most rows of each held-out class on which a temperature is fitted."""
 
 ONE_HOT_C = 1e-3
 """The scale-free C of an ordinary linear classifier (``semantics=None``)."""
@@ -128,7 +128,7 @@ class BilinearClassifier(ZeroShotClassifier):
 
 
 def in_own_span(rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None, Array | None]:
-    """Write few rows of many columns in coordinates of their span; the basis leads back."""
+    """Write few rows of many columns in coordinates of their span; the basis maps them back."""
     if len(rows.X) >= rows.X.shape[1] or rows.in_chunks:
         return rows, held, None
     Z, basis = row_space(rows.X)
@@ -261,7 +261,7 @@ class _Fold:
 
 def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
     """Return XᵀX of the rows of each fold, and XᵀY (p, K) and the class weights of all."""
-    if not rows.in_chunks:  # rows at hand are better gathered, one fold at a time
+    if not rows.in_chunks:  # in memory it is quicker to gather the rows of one fold at a time
         moments = []
         for part in table.parts:
             fold = rows.of_classes(part)

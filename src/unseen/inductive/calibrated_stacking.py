@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from unseen.advice import Advice
+from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
 from unseen.inputs import labelled_rows
@@ -17,16 +17,16 @@ from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes
+from unseen.typing import Array, CandidateClasses, Codes
 
 REHEARSALS, HELD_SHARE = 4, 1 / 3
 """Rehearsals, and the share of the seen classes that each holds out."""
 
 HELD_OUT_ROWS = 5
-"""Of the other classes, one row in so many is kept to test on."""
+"""Of the classes that are not held out, one row in so many is kept for testing."""
 
 MOST_ROWS = 40
-"""Rows of a class that a rehearsal uses, at most."""
+"""The most rows of a class that a rehearsal uses."""
 
 OFFSETS = np.linspace(-0.5, 3.0, 71)
 """Offsets that are tried, in units of the spread of a row's scores."""
@@ -87,14 +87,14 @@ class CalibratedStacking(WrappingClassifier):
         self,
         estimator: Any = None,
         semantics: object = None,
-        candidates: str | Sequence[Any] | Array | None = "all",
+        candidates: CandidateClasses = "all",
         bias: object = "auto",
     ) -> None:
         super().__init__(semantics, candidates)
         self.estimator = estimator
         self.bias = bias
 
-    def fit(self, X: object, y: Any = None, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
         with whole_fit(self, X):
             rows = labelled_rows(*self._read(X, y, sample_weight))
@@ -113,10 +113,11 @@ class CalibratedStacking(WrappingClassifier):
             return float(self.bias)
         self._refuse("bias", "'auto' or a number")
 
-    def _fitted(self, rows: Rows, classes: Array) -> Any:
+    def _fitted(self, rows: Rows, classes: Array) -> ZeroShotClassifier:
         """Fit a clone on rows of these classes; it answers among the candidates."""
         semantics, candidates = self._parameters()
-        model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
+        model: ZeroShotClassifier = clone(wrapped(self))
+        model.set_params(semantics=semantics, candidates=candidates)
         return model.fit(rows.X, classes[rows.codes], rows.weights)
 
     def _rehearsed_bias(self, rows: Rows) -> float:
@@ -136,7 +137,7 @@ class CalibratedStacking(WrappingClassifier):
         return float(OFFSETS[int(mean.argmax())]) if mean.any() else 0.0
 
     def _curve(self, sample: Rows, held: Codes) -> Array:
-        """Return the harmonic mean for every offset, these classes being unseen."""
+        """Return the harmonic mean for every offset when these classes are held out."""
         classes = self.seen_classes_
         unseen = np.isin(sample.codes, held)
         # The second of each five: a class with one row keeps it, and one with two is tested on one.

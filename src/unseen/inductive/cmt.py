@@ -22,10 +22,10 @@ from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, CandidateClasses, RandomState
 
 Prepared: TypeAlias = tuple[Rows, Sums, Array | None, Array, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
-BENT = 0.5
-"""The root mean square of the hidden units' input at the start: tanh bends, but does not saturate."""
+START_INPUT_RMS = 0.5
+"""The root mean square of the hidden units' input at the start: tanh is curved there, not saturated."""
 
 
 class CMT(TunedClassifier):
@@ -202,7 +202,7 @@ class CMT(TunedClassifier):
         most = np.sqrt(6 / (inputs + hidden + outputs))
         first = random.uniform(-most, most, size=(inputs, hidden))
         second = random.uniform(-most, most, size=(hidden, outputs))
-        if basis is not None:  # what a row outside the span would add is zero for every row
+        if basis is not None:  # rows lie in the span: weights outside it change no score
             first = basis.T @ first
         return [first, np.zeros(hidden), second, np.zeros(outputs)]
 
@@ -227,7 +227,7 @@ def _start(sums: Sums, targets: Array, ridge: float, hidden: int) -> list[Array]
     variance, turn = linalg.eigh(bank.coef.T @ covariance @ bank.coef)
     variance, turn = variance[::-1], turn[:, ::-1]
     h = max(1, min(hidden, int((variance > 1e-9 * variance[0]).sum())))
-    spread = np.sqrt(np.maximum(variance[:h], np.finfo(float).tiny)) / BENT
+    spread = np.sqrt(np.maximum(variance[:h], np.finfo(float).tiny)) / START_INPUT_RMS
     first, second = bank.coef @ turn[:, :h] / spread, spread[:, None] * turn[:, :h].T
     return [first, np.zeros(h), second, bank.intercept + mean @ bank.coef]
 

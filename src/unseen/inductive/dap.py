@@ -15,11 +15,11 @@ from unseen.inductive.bilinear import span_sums
 from unseen.published import CODE, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
-from unseen.statistics.attributes import Bank, ridge_bank, signs
+from unseen.statistics.attributes import RIDGE_GRID, Bank, ridge_bank, signs
 from unseen.typing import Array, CandidateClasses
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class DAP(AttributeClassifier):
@@ -102,10 +102,7 @@ class DAP(AttributeClassifier):
     )
 
     advice = Advice(
-        cost=(
-            "one p × p factorisation for all attributes, and that of the folds that calibrate them "
-            "one p × p factorisation for all attributes, and that of the folds that calibrate them"
-        ),
+        cost="one p × p factorisation for all attributes, and that of the folds that calibrate them",
         take="each attribute must be readable, with a calibrated probability of its own",
         leave="accuracy counts: attributes are multiplied as if they were independent",
     )
@@ -129,7 +126,7 @@ class DAP(AttributeClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
-        return {"ridge": (0.03, 0.3, 3.0)}
+        return {"ridge": RIDGE_GRID}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         _, sums, basis = span_sums(rows, len(vectors))
@@ -138,8 +135,7 @@ class DAP(AttributeClassifier):
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, targets, basis, dtype = prepared
         bank = ridge_bank(sums, targets, setting["ridge"])
-        self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
-        self.intercept_ = bank.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(basis, dtype)
 
     def _groups(self, X: Array, vectors: Array) -> Groups:
         return [(Bank(self.coef_, self.intercept_)(X), np.arange(len(vectors)))]

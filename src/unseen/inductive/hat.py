@@ -26,7 +26,7 @@ from unseen.typing import Array, CandidateClasses, Codes, Label
 Node: TypeAlias = tuple[int, int, int, Codes, Sums]
 """Level, group, the group above, its classes and their sums."""
 Prepared: TypeAlias = tuple[list[Node], Array | None, Array, Array, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class HAT(AttributeClassifier):
@@ -62,7 +62,7 @@ class HAT(AttributeClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     hierarchy : mapping child -> parent, optional
-        Of the seen classes, up to a root. An unseen class need not be in it.
+        The hierarchy of the seen classes, up to a root. An unseen class need not be in it.
     levels : int
         How many, with the root's. 1 is the flat model: ``DAP``.
     ridge : float or "auto"
@@ -146,7 +146,9 @@ class HAT(AttributeClassifier):
         levels = max(1, int(self.levels))
         if self.hierarchy is None:
             return clustered_levels(vectors, levels)
-        known = cdist(vectors, self._seen_vectors()).argmin(axis=1)  # a fold has some of them
+        known = cdist(vectors, self._seen_vectors()).argmin(
+            axis=1
+        )  # in a fold, only some of the seen classes
         return given_levels(self.seen_classes_[known].tolist(), self.hierarchy, levels)
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:

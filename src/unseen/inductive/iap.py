@@ -16,6 +16,7 @@ from unseen.published import CODE, PAPER, choices, holds
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
 from unseen.statistics.attributes import (
+    RIDGE_GRID,
     Bank,
     attribute_log_likelihood,
     log_prior,
@@ -26,10 +27,10 @@ from unseen.statistics.attributes import (
 from unseen.typing import Array, CandidateClasses
 
 Prepared: TypeAlias = tuple[Sums, Array | None, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 LEAST_PROBABILITY = 0.01
-"""No attribute is surer than this: a seen class is not the whole truth about an unseen one."""
+"""Attribute probabilities are clipped to [this, 1 − this]: seen classes only resemble unseen ones."""
 
 
 class IAP(TunedClassifier):
@@ -129,7 +130,7 @@ class IAP(TunedClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ and of the sharpness that "auto" tries."""
-        return {"ridge": (0.03, 0.3, 3.0), "sharpness": (0.5, 1.0, 2.0)}
+        return {"ridge": RIDGE_GRID, "sharpness": (0.5, 1.0, 2.0)}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         self.threshold_ = thresholds(vectors)
@@ -141,8 +142,7 @@ class IAP(TunedClassifier):
         sums, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
         bank = bank.scaled(setting["sharpness"] / score_deviation(sums, bank))
-        self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
-        self.intercept_ = bank.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(basis, dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         P = softmax(Bank(self.coef_, self.intercept_)(X), axis=1)

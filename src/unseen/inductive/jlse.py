@@ -18,12 +18,12 @@ from unseen.solvers.simplex import simplex_codes
 from unseen.typing import Array, CandidateClasses, Codes
 
 Prepared: TypeAlias = tuple[Rows, Array, Array]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
-STEPS = 50
-"""Of the coder, for features."""
-RIDGE = 0.1
-"""Of the similarity, in units of the mean diagonal of each Gram matrix."""
+CODER_STEPS = 50
+"""Steps in which the code of a row on the simplex is computed."""
+SIMILARITY_RIDGE = 0.1
+"""The ridge of the similarity matrix, in units of the mean diagonal of each Gram matrix."""
 ROUNDS = 5
 
 
@@ -133,12 +133,12 @@ class JLSE(TunedClassifier):
         self.atoms_, self.semantic_atoms_ = means, vectors
         reward = None
         for number in range(max(1, int(self.passes))):
-            Z = simplex_codes(X, self.atoms_, self.spread_, STEPS, reward)
+            Z = simplex_codes(X, self.atoms_, self.spread_, CODER_STEPS, reward)
             classes = self._class_codes(vectors)
             if number:
                 self.atoms_ = _fitted_atoms(Z, X, means, weights).astype(X.dtype)
                 self.semantic_atoms_ = _fitted_atoms(classes, vectors, vectors, None)
-                Z = simplex_codes(X, self.atoms_, self.spread_, STEPS)
+                Z = simplex_codes(X, self.atoms_, self.spread_, CODER_STEPS)
                 classes = self._class_codes(vectors)
             self.similarity_ = _similarity(Z, codes, classes, weights)
             liking = classes @ self.similarity_.T
@@ -148,7 +148,7 @@ class JLSE(TunedClassifier):
         return simplex_codes(vectors.astype(float), self.semantic_atoms_, self.spread_)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
-        Z = simplex_codes(X, self.atoms_, self.spread_, STEPS)
+        Z = simplex_codes(X, self.atoms_, self.spread_, CODER_STEPS)
         right = self.similarity_ @ self._class_codes(vectors).T
         return np.asarray(Z @ right.astype(X.dtype))
 
@@ -166,12 +166,12 @@ def _fitted_atoms(Z: Array, X: Array, start: Array, weights: Array | None) -> Ar
 
 
 def _similarity(Z: Array, codes: Codes, classes: Array, weights: Array | None) -> Array:
-    """Lower the squared hinge of matches over S."""
+    """Minimise the squared hinge of matches over S."""
     rows = Z.astype(float)
     weighted = rows if weights is None else rows * weights[:, None]
     G, H = weighted.T @ rows, classes.T @ classes
     for matrix in (G, H):
-        matrix[np.diag_indices_from(matrix)] += RIDGE * np.trace(matrix) / len(matrix)
+        matrix[np.diag_indices_from(matrix)] += SIMILARITY_RIDGE * np.trace(matrix) / len(matrix)
     left, right = linalg.cho_factor(G), linalg.cho_factor(H)
 
     def regress(targets: Array) -> Array:

@@ -12,7 +12,7 @@ from unseen.inductive.dap import DAP, Prepared
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments, Sums
-from unseen.statistics.attributes import Bank, ridge_bank
+from unseen.statistics.attributes import RIDGE_GRID, ridge_bank
 from unseen.typing import Array, CandidateClasses
 
 
@@ -112,7 +112,7 @@ class KDICA(DAP):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
-        return {"ridge": (0.03, 0.3, 3.0)}
+        return {"ridge": RIDGE_GRID}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         sums, targets, basis, dtype = super()._prepare(rows, vectors)
@@ -127,8 +127,7 @@ class KDICA(DAP):
         sums, targets, B, dtype = prepared
         assert B is not None  # the invariant components
         bank = ridge_bank(sums, targets, setting["ridge"])
-        whole = Bank(B @ bank.coef, bank.intercept)
-        self.coef_, self.intercept_ = whole.coef.astype(dtype), whole.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(B, dtype)
 
 
 def invariant_components(

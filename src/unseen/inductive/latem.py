@@ -40,7 +40,7 @@ class LatEm(RankingClassifier):
     pieces : int
         H, the number of maps.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.
@@ -95,10 +95,7 @@ class LatEm(RankingClassifier):
     advice = Advice(
         cost="that of DeViSE times the number of pieces",
         take="a class has several distinct appearances, and there are many rows for each piece",
-        leave=(
-            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better "
-            "rows are few: each piece then learns from too few, and one piece, DeViSE, does better"
-        ),
+        leave="rows are few: each piece then learns from too few, and one piece, DeViSE, does better",
     )
 
     def __init__(

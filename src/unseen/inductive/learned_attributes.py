@@ -16,7 +16,7 @@ from unseen.inductive.bilinear import span_sums
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Sums
-from unseen.statistics.attributes import Bank, ridge_bank
+from unseen.statistics.attributes import RIDGE_GRID, Bank, ridge_bank
 from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, CandidateClasses
 
@@ -49,7 +49,7 @@ class LearnedAttributes(TunedClassifier):
     learnability : float
         λ.
     semantic_ridge : float
-        Of the regression of A on semantics, in units of their mean squared length.
+        The ridge of the regression of A on semantics, in units of their mean squared length.
     ridge : float or "auto"
         γ, in units of the variance of the features times the number of rows.
 
@@ -115,7 +115,7 @@ class LearnedAttributes(TunedClassifier):
     @classmethod
     def search_space(cls) -> dict[str, tuple[float, ...]]:
         """Return the values of γ that "auto" tries."""
-        return {"ridge": (0.03, 0.3, 3.0)}
+        return {"ridge": RIDGE_GRID}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         _, sums, basis = span_sums(rows, len(vectors))
@@ -135,8 +135,7 @@ class LearnedAttributes(TunedClassifier):
         G = S @ S.T + max(ridge, 1e-6) * unit * np.eye(len(S))
         self.semantic_map_ = S.T @ linalg.solve(G, self.attributes_, assume_a="pos")
         bank = ridge_bank(sums, self.attributes_, setting["ridge"])
-        self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
-        self.intercept_ = bank.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(basis, dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         wanted = (vectors - self.semantic_center_) @ self.semantic_map_

@@ -19,7 +19,7 @@ from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, CandidateClasses, DType
 
 Prepared: TypeAlias = tuple[Sums, Array, Array | None, DType]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class LinearRegressionZSL(TunedClassifier):
@@ -115,8 +115,7 @@ class LinearRegressionZSL(TunedClassifier):
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
         sums, vectors, basis, dtype = prepared
         bank = ridge_bank(sums, vectors, setting["ridge"])
-        self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
-        self.intercept_ = bank.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(basis, dtype)
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return nearest_scores(Bank(self.coef_, self.intercept_)(X), vectors)

@@ -21,7 +21,7 @@ from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, CandidateClasses
 
 Prepared: TypeAlias = tuple[Rows, Sums, Array | None, Array, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class MetricZSL(TunedClassifier):
@@ -164,7 +164,7 @@ class MetricZSL(TunedClassifier):
 
 
 def _metric_start(bank: Bank, sums: Sums, A: Array) -> tuple[Array, Array]:
-    """Return M = scale·I and τ, such that the mean row has its class within and the others beyond."""
+    """Return M = scale·I and τ, such that a mean row is nearer than τ to its class only."""
     means = (sums.labels / sums.counts).T @ bank.coef + bank.intercept
     distance = ((means[:, None] - A[None]) ** 2).sum(axis=2)
     own = float(np.diag(distance).mean())

@@ -70,7 +70,7 @@ class RankingClassifier(BilinearClassifier):
         (X, codes, weights), _, basis = in_own_span(rows._replace(X=rows.X - self.center_), None)
         coordinates, E = semantic_coordinates((vectors - self.semantic_center_).T)
         step = self.learning_rate / lipschitz(X, coordinates)
-        # Few rows (visual patterns) still get enough steps for the mean iterate to settle.
+        # Even with few rows (class means) there are enough steps for the averaged iterate to converge.
         steps = max(self.epochs * len(X) // self.batch_size, 50 * self.epochs)
         _, V = descend(
             X,

@@ -20,7 +20,7 @@ from unseen.typing import Array, CandidateClasses
 Eigen: TypeAlias = tuple[Array, Array]
 """Eigenvalues and eigenvectors."""
 Prepared: TypeAlias = tuple[Eigen, Eigen, Array, Array, Array, npt.DTypeLike]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 
 class SAE(TunedClassifier):

@@ -130,8 +130,7 @@ class SemanticManifold(TunedClassifier):
         sums, self.seen_vectors_, basis, dtype = prepared
         bank = ridge_bank(sums, np.eye(len(sums.counts)), setting["ridge"])
         bank = bank.scaled(float(self.sharpness) / score_deviation(sums, bank))
-        self.coef_ = (bank.coef if basis is None else basis @ bank.coef).astype(dtype)
-        self.intercept_ = bank.intercept.astype(dtype)
+        self.coef_, self.intercept_ = bank.for_columns(basis, dtype)
         self.width_ = setting["width"]
 
     def _scores(self, X: Array, vectors: Array) -> Array:

@@ -40,7 +40,7 @@ class SJE(RankingClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes to predict. It may change after ``fit``.
     learning_rate : float
-        In units of the inverse curvature of the loss, so that it does not depend on scale.
+        The step size, in units of the inverse curvature of the loss: scale does not matter.
     margin : float
     epochs : int
         Passes over the data.
@@ -49,7 +49,7 @@ class SJE(RankingClassifier):
     schedule : {"averaged", "rounds"}
         With "rounds", ``learning_rate``, ``epochs`` and ``batch_size`` are not used.
     max_iter, step_scale, start_scale, init
-        Of ``schedule="rounds"``, as in :class:`~unseen.ASTE`; ``init`` may also be "zero".
+        Parameters of ``schedule="rounds"``, as in :class:`~unseen.ASTE`; ``init`` may also be "zero".
 
     Attributes
     ----------

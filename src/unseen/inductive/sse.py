@@ -15,12 +15,12 @@ from unseen.solvers.losses import structured_hinge
 from unseen.solvers.simplex import simplex_codes
 from unseen.typing import Array, CandidateClasses, RandomState
 
-RATE = 0.1
-"""Of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
+STEP_SIZE = 0.1
+"""The size of the adaptive steps, in units of the start; chosen on seen classes of CUB and AwA1."""
 SAMPLE = 512
 
 
-ELEMENTS = 4_000_000
+BLOCK_NUMBERS = 4_000_000
 """Numbers in a block of rows × classes × columns: 16 MB of float32."""
 
 
@@ -153,7 +153,7 @@ class SSE(ZeroShotClassifier):
         unit = X.dtype.type(1 / max(float(start.std(axis=1).mean()), np.finfo(X.dtype).tiny))
         self.weight_ = self.weight_ * unit
         spread = float(np.sqrt(np.mean((sample - sample.mean(axis=0)) ** 2)))
-        scales = X.dtype.type(RATE) * unit, X.dtype.type(RATE * spread)
+        scales = X.dtype.type(STEP_SIZE) * unit, X.dtype.type(STEP_SIZE * spread)
         chance = None if weights is None else weights / weights.sum()
         sizes = [np.zeros_like(self.weight_), np.zeros_like(self.anchors_)]
         now, mean = [self.weight_, self.anchors_], [self.weight_, self.anchors_]
@@ -202,7 +202,7 @@ def relu_similarities(X: Array, anchors: Array, weight: Array) -> Array:
     """Return Σ_d w_d max(0, x_d − v_d) for each row and anchor, (N, K), in the dtype of X."""
     out = np.empty((len(X), len(anchors)), dtype=X.dtype)
     V, w = anchors.astype(X.dtype), weight.astype(X.dtype)
-    for rows in blocks(len(X), max(1, ELEMENTS // V.size)):
+    for rows in blocks(len(X), max(1, BLOCK_NUMBERS // V.size)):
         out[rows] = (rectified(X[rows], V) @ w).T
     return out
 

@@ -26,13 +26,14 @@ from unseen.statistics.graph import unit_rows
 from unseen.typing import Array, CandidateClasses, RandomState
 
 Prepared: TypeAlias = tuple[Rows, Array, Array | None, Array, Array, dict[float, Bank]]
-"""What all settings share."""
+"""What ``_prepare`` computes once, for all settings."""
 
 ROUNDS = 5
 """Regressions for the squared hinge; more change the scores by less than their noise."""
 BATCH = 50
 LEARNING_RATE, EPOCHS = 10.0, 10
-"""Of the structured loss, in units of the inverse curvature; chosen on seen classes of CUB and AwA1."""
+"""Step size, in units of the inverse curvature, and epochs of the structured loss; chosen on seen
+classes of CUB and AwA1."""
 SEMANTIC_RIDGE = 1e-3
 """Keeps the phantom classifiers finite where classes look alike to the kernel."""
 
@@ -211,7 +212,7 @@ class SynC(TunedClassifier):
         self.width_ = setting["width"]
 
     def _structured(self, rows: Rows, margin: Array) -> Bank:
-        """Lower the structured hinge over one classifier a class: SJE with one-hot semantics."""
+        """Minimise the structured hinge over one classifier a class: SJE with one-hot semantics."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         classes = len(margin)
         one_hot = np.eye(classes)

@@ -12,7 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -78,7 +78,7 @@ class Encoder:
             return self._object(value, path, depth)
         self._refuse(path, f"is of the type {kind.__module__}.{kind.__qualname__}")
 
-    def _pair(self, key: object, value: object, path: str, depth: int) -> list[Any]:
+    def _pair(self, key: object, value: object, path: str, depth: int) -> list[object]:
         if key is not None and not isinstance(key, str | bool | int | float | np.generic):
             self._refuse(path, f"has a key of the type {type(key).__name__}")
         return [self.encode(key, path), self.encode(value, f"{path}[{key!r}]", depth + 1)]
@@ -130,7 +130,7 @@ class Encoder:
         )
         return name
 
-    def _refuse(self, path: str, what: str) -> Any:
+    def _refuse(self, path: str, what: str) -> NoReturn:
         raise ModelFileError(
             f"{path or 'The model'}: {what}, which a model file cannot hold. It holds numbers, texts, "
             "arrays of them, lists, tuples, dictionaries, the estimators and records of unseen, and "
@@ -186,7 +186,7 @@ class Decoder:
     def _float(self, node: JsonObject, depth: int) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
 
-    def _number(self, node: dict[str, object], depth: int) -> Any:
+    def _number(self, node: JsonObject, depth: int) -> object:
         if node["dtype"] not in NUMBERS:
             raise ValueError(f"it holds a number of the unknown dtype {str(node['dtype'])[:40]!r}")
         return np.array(self.decode(node["value"], depth + 1), dtype=node["dtype"])[()]

@@ -212,7 +212,7 @@ def counts_by_chunk(codes: RowValues) -> Codes:
     return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
 
-def gram(X: Any, weights: Any = None, dtype: Any = np.float64) -> Array:
+def gram(X: Any, weights: Any = None, dtype: npt.DTypeLike = np.float64) -> Array:
     """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``.
 
     Of chunks it is summed in float64.

@@ -185,8 +185,8 @@ class DaskChunks(Chunks):
         how: Pass,
         function: Pass,
         others: Sequence[Any],
-        given: tuple[Any, ...],
-        each: Sequence[Any] = (),
+        given: tuple[object, ...],
+        each: Sequence[object] = (),
     ) -> DaskChunks:
         """Return chunks that are the results of a call on each chunk."""
         arrays = [a for a in (self, *others) if a is not None]

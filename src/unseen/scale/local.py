@@ -202,5 +202,5 @@ def spread_out(mask: Array, values: Array | None, fill: object, dtype: npt.DType
     return out
 
 
-def _read(arrays: Sequence[Any], number: int) -> list[Any]:
+def _read(arrays: Sequence[Any], number: int) -> list[Array | None]:
     return [None if a is None else a.read(number) for a in arrays]

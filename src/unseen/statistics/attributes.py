@@ -1,7 +1,8 @@
 """A bank of attribute classifiers: one linear model an attribute, all of them from the same sums.
 
 Attributes belong to classes, so the targets of all rows of a class are alike: XᵀT = (XᵀY)T, and one
-factorisation serves every attribute. Used by DAP, IAP, KDICA and HAT.
+factorisation serves every attribute. All methods that regress class-level targets
+on rows use it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import linalg
 from scipy.special import expit
 
@@ -17,6 +19,9 @@ from unseen.typing import Array
 
 CLOSE = 1e-9
 """An attribute that varies less than this, relative to its size, says nothing about the classes."""
+
+RIDGE_GRID = (0.03, 0.3, 3.0)
+"""Values of γ that methods with such a bank try, in the units of :func:`ridge_bank`."""
 
 
 def thresholds(vectors: Array) -> Array:
@@ -49,6 +54,14 @@ class Bank:
     def scaled(self, factor: float) -> Bank:
         """Return the bank with scores that are so many times larger."""
         return Bank(self.coef * factor, self.intercept * factor)
+
+    def for_columns(self, basis: Array | None, dtype: npt.DTypeLike) -> tuple[Array, Array]:
+        """Return coefficients and intercept for the columns of the features, in their type.
+
+        ``basis`` (p, r) spans the rows that the bank was fitted to; None: they are all columns.
+        """
+        coef = self.coef if basis is None else basis @ self.coef
+        return coef.astype(dtype), self.intercept.astype(dtype)
 
 
 def ridge_bank(sums: Sums, targets: Array, ridge: float) -> Bank:

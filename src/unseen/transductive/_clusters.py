@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from unseen.statistics.prototype_map import nearest_scores
 from unseen.typing import Array, RandomState
 
-STARTS = 50
+KMEANS_STARTS = 50
 """Random starts of k-means, as in the authors' program of WDVSc."""
 
 
@@ -27,7 +27,7 @@ def pool_clusters(
 
     if random:
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        found = KMeans(len(points), n_init=STARTS, random_state=seed).fit(Z)
+        found = KMeans(len(points), n_init=KMEANS_STARTS, random_state=seed).fit(Z)
     else:
         found = KMeans(len(points), init=points, n_init=1, max_iter=100).fit(Z)
     return np.asarray(found.cluster_centers_, dtype=float)

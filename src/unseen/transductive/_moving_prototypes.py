@@ -100,7 +100,7 @@ class PointClassifier(PrototypeClassifier):
         self._first_round = first_round
         if len(split.pool) and self.rounds and (own < 0).any() and len(own) > 1:
             counts = statistics.counts
-            del statistics  # p × p: the room is needed for the pool
+            del statistics  # p × p: free its memory before the pool is transformed
             Z = self._space(split.pool)
             problem = PoolProblem(
                 Z,

@@ -24,8 +24,8 @@ from unseen.transductive.selection import BalancedSelection
 from unseen.typing import Array, Codes, DType, Label, RowValues
 
 Compress = Callable[[Array, Array, DType], tuple[Array, Codes]]
-"""Replaces the rows of classes by fewer, from the sums and weights of the classes and the type of a
-row: fast training's class means."""
+"""Fast training: computes class means, to be used in place of rows, from class sums, class weights and
+the type of a row."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Split:
     pool: Any
     """The unlabelled rows."""
     labelled: Any
-    """Which rows of X are which; None if there is no pool."""
+    """Marks the labelled rows of X; None if there is no pool."""
     seen: Array
     """The vectors of the seen classes, (K, q)."""
     candidates: Array
@@ -48,7 +48,7 @@ class Split:
     described: bool
     """Whether classes have semantics, or each is its own attribute."""
     reviewable: bool
-    """Whether seen classes can play the pool: all candidates are unseen and have semantics."""
+    """Whether the pool can be reviewed: all candidates are unseen and have semantics."""
     known: Known | None = None
     """Rows of the pool whose class a person knows."""
     observer: Observer | None = None
@@ -188,7 +188,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         return self
 
     def _settings_to_rehearse(self, rows: float, classes: float) -> Mapping[str, object]:
-        """A rehearsal's classes are of like size: its pool need not be reviewed."""
+        """Skip the review in rehearsals, whose classes are of similar size."""
         selection = self.get_params(deep=False).get("selection")
         balanced = isinstance(selection, str) and selection == "balanced"
         return {"selection": BalancedSelection()} if balanced else {}

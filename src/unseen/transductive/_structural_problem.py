@@ -29,16 +29,16 @@ from unseen.solvers.structural import (
 from unseen.typing import Array
 
 ROUND_ERROR = 4e-3
-"""Bound on the relative error of solutions in a subspace; the scores' own is a tenth of it. The
-objective is off by its square, far less than the gap that is certified."""
+"""Bound on the relative error of solutions in a subspace. The error of scores is a tenth of it,
+that of the objective its square, far less than the certified gap."""
 
 ROUGH_ERROR = 5e-2
-"""The same for rounds before the last, which decide only what rows are trusted next. In 8 fits to
-simulated pools of 618 rows, another round than with exact solutions trusted 43 of 4,944 rows, and 3 had
-another label in the end; with 1e-2 it was 14, and none."""
+"""The same for rounds before the last, which only decide which rows are trusted next. In 8 fits to
+simulated pools of 618 rows, 43 of 4,944 rows were first trusted in another round than with exact
+solutions, and 3 ended with another label; with 1e-2 these were 14 and 0."""
 
 SHARE_NOT_GATHERED = 0.5
-"""A pool of which this share is trusted is not gathered: rows without weight cost less than a copy."""
+"""From this share of trusted rows the whole pool is used: rows of weight 0 cost less than a copy."""
 
 
 class StructuralProblem:
@@ -137,7 +137,7 @@ class StructuralProblem:
             max_iter=max_iter,
             certified=last,
         )
-        if self._space is not None and gathered:  # these rows go before the next are gathered
+        if self._space is not None and gathered:  # release these rows before the next are gathered
             self._space.without_pool()
         return solution
 

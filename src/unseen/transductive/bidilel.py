@@ -56,15 +56,15 @@ class BiDiLEL(PointClassifier):
     candidates : {"unseen", "seen", "all"} or list of classes
         Among which classes the unlabelled rows are. It may change after ``fit``.
     dimensions : int or "auto"
-        Of the latent space; "auto": one less than there are seen classes.
+        Dimensions of the latent space; "auto": one less than there are seen classes.
     neighbours : int
-        Of a row within its class.
+        How many neighbours a row has within its class.
     alpha : float
-        In units of the mean variance.
+        α, in units of the mean variance.
     trusted : float in (0, 1]
         k, as a share of the rows that are nearest to a class.
     rounds : int
-        Of self-training, at most; 0 is the inductive answer.
+        The most rounds of self-training; 0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
         None: plain features; else roots at unit length (its value does not matter: α regularises).
     adaptation : {"self-training", "structured"}

@@ -24,7 +24,7 @@ STEPS_BETWEEN_CHECKS, STEP_TOLERANCE = 50, 1e-11
 """Steps of the Dirichlet parameters end when one changes them by less, in squared relative norm."""
 
 EMPTY_MASS = 1e-15
-"""A class with less of the labels keeps its parameters."""
+"""A class with less label mass than this keeps its parameters."""
 
 
 class EMDirichlet(SoftLabelClassifier):
@@ -62,7 +62,7 @@ class EMDirichlet(SoftLabelClassifier):
     rounds : int
         0 answers by cosine.
     steps : int
-        Steps of the Dirichlet parameters in a round, at most.
+        The most steps of the Dirichlet parameters in a round.
 
     Attributes
     ----------

@@ -18,10 +18,10 @@ from unseen.rows.passes import blocks
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.typing import Array, CandidateClasses
 
-CENTRES = 100
-"""Kernels of the density ratio: rows of the pool, at most so many."""
+MOST_CENTRES = 100
+"""The density ratio has kernels at this many rows of the pool at most."""
 LARGEST_WEIGHT = 10.0
-"""No row counts for more than so many."""
+"""No row has a larger weight than this."""
 
 
 class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
@@ -123,7 +123,7 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
         return np.zeros(len(split.pool), dtype=np.intp)
 
 
-def density_ratio(X: Array, pool: Array, rounds: int, centres: int = CENTRES) -> Array:
+def density_ratio(X: Array, pool: Array, rounds: int, centres: int = MOST_CENTRES) -> Array:
     """Return an estimate of p(pool)/p(X) at the rows of X, of mean one (KLIEP).
 
     Each step is one of expectation–maximisation for the shares of the kernels, so that the likelihood

@@ -62,7 +62,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         Among which classes the unlabelled rows are. It may change after ``fit``.
     selection : {"balanced", "transport", "threshold"} or selection strategy
     learning_rate : float
-        In units of the inverse curvature of the loss.
+        The step size, in units of the inverse curvature of the loss.
     epochs : int
         Passes over the data, for the start and for each round.
     pool_weight : float

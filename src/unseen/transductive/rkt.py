@@ -54,7 +54,7 @@ class RKT(PointClassifier):
     rounds : int
         At most; 0 is the original, without the pool.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
     center : bool
         Whether vectors and means of classes are taken from the mean of the seen ones before they are
         related.
@@ -147,7 +147,7 @@ class RKT(PointClassifier):
             largest = float(np.abs(A @ B.T).max(axis=1).mean())
             self.relations_[free] = sparse_codes(A, B, self.penalty * largest)
         points = self.relations_ @ self._seen_points.astype(float)
-        if not self.center:  # features are mixed as they are, whose zero is not that of the space
+        if not self.center:  # mixtures are of features as they are, and the space has another origin
             zero = self._space.of_means(np.zeros((1, len(self._space.center))))
             points = points + (1 - self.relations_.sum(axis=1, keepdims=True)) * zero
         return np.asarray(points)

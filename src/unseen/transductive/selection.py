@@ -192,11 +192,11 @@ class AgreementSelection:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Those of the strategy within."""
+        """The shares of the inner strategy."""
         return self.strategy.shares
 
     def select(self, embedding: RowValues, log_p: RowValues, share: float) -> Selection:
-        """Select by the strategy within, then drop the rows on which the partner differs."""
+        """Select by the inner strategy, then drop the rows on which the partner differs."""
         partner = like(log_p, self.partner)
         if partner.shape != log_p.shape:
             raise ValueError(
@@ -235,7 +235,7 @@ def reviewed_strategy(
     """Return how pseudo-labels are selected, and the review of the pool if there was one.
 
     The default, "balanced", leans to class shares that follow a review of the pool: equal ones where it
-    looks even, else those that it shows. Whoever names another strategy, or gives a prior, has decided.
+    looks even, else those that it shows. Another strategy, or a given prior, is used as it is.
     """
     strategy = strategy_of(selection, owner)
     by_default = isinstance(selection, str) and selection == "balanced"

@@ -83,8 +83,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
         which its own scatter counts.
     shrinkage : float in [0, 1] or "auto"
-        Of the covariance that whitens in the rounds; "auto" is from 0.2 to 0.5, the more the fewer
-        labelled rows there are.
+        How far the covariance that whitens in the rounds is shrunk; "auto": 0.2 to 0.5, more
+        with fewer labelled rows.
     normalise : {"auto", "none", "unit", "root"}
         Rows as they are, at unit length, or as signed square roots at unit length. "auto": as they are
         with fewer than 64 columns, else roots of features that are hardly ever negative, and unit
@@ -183,7 +183,9 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
         self.strangers_ = None
         learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
-        if learns:  # the review comes first: its sample would lie beside matrices of p × p
+        if (
+            learns
+        ):  # the review comes first: its sample and p × p matrices need not be in memory at once
             plan = self._reviewed(plan, split)
         task = self._task(split)
         if learns:

@@ -108,7 +108,7 @@ class SharedSpacePrototypes(DistantStrangers, SharedSpaceClassifier):
     diagnostics_: dict[str, float]
     _model: SharedModel | None
     _first_codes: Codes
-    """The start, between two steps of ``fit``."""
+    """The first answers, kept from one step of ``fit`` to the next."""
 
     def __init__(
         self,

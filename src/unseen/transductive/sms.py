@@ -142,7 +142,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
             self._refuse("shrinkage", "None or a number in (0, 1]")
         A, B, dtype, pool = split.seen.T, split.vectors.T, split.rows.X.dtype, split.pool
-        # The review comes first: what it needs would lie beside sums of p × p.
+        # The review comes first, so that its sample and the p × p sums are not in memory at once.
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         C, mu = self._number("C"), self._number("mu")
         choice = self._choose_ridges(split.rows, A, C, mu)
@@ -172,7 +172,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             G2 = Ridge(Moments(X, weights), self.C_, metric)
             del X
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
-            del G2  # these rows go before the next are gathered
+            del G2  # release these rows before the next are gathered
             rounds.scores = scored_pool(self, pool, split.vectors, scale)
         self.history_ = rounds.history
         return np.asarray(rounds.first_round)

@@ -74,7 +74,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     solver : {"exact", "sgd"}
         With "sgd" the regulariser is the plain norm: ``shrinkage`` must be None.
     max_iter, step_scale, start_scale, init, random_state
-        Of the descent, as in :class:`~unseen.ASTE`; ``max_iter`` are its rounds of 150 steps.
+        Parameters of the descent as in :class:`~unseen.ASTE`; ``max_iter`` are its rounds of 150 steps.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
     def _trusted(
         self, split: Split, selection: Selection, total: float, compress: Compress | None
     ) -> Rows:
-        """Return the pool with pseudo-labels, which weighs as much as ``total`` or as asked for."""
+        """Return the pool with pseudo-labels; weights are times ω ("auto": ``total`` / rows)."""
         pool = Rows(split.pool, selection.codes, selection.weights)
-        if compress is not None:  # rows that are not trusted have no weight in a mean
+        if compress is not None:  # rows that are not trusted have weight 0 in the means
             means, codes = compress(*pool.totals(len(split.vectors)), split.pool.dtype)
             pool = Rows(means, codes, np.ones(len(means)))
         by_hand = self._number("pool_weight")
@@ -200,7 +200,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         return pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega,)))
 
     def _start(self, split: Split, compress: Compress | None) -> StructuralProblem | StructuralDescent:
-        """Solve ASTE on the labelled rows; return the problem of the rounds, if any will follow."""
+        """Solve ASTE on the labelled rows; return the problem that the rounds solve."""
         own, rows, held, full = split.seen, split.rows, None, None
         rounds = len(split.pool) > 0
         if compress is not None:  # one pass for the means and for the covariance

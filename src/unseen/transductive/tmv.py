@@ -31,11 +31,11 @@ class TMV(TMVHLP):
     neighbours, alpha : int and float
         Not used without a graph.
     power : float
-        Of the canonical correlations.
+        The exponent of the canonical correlations ρ.
     rounds : int
-        0 is the inductive answer.
+        0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
     graph : {"none", "hypergraph", "multigraph"}
 
     Examples

@@ -23,11 +23,11 @@ from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem,
 from unseen.transductive.propagation import balanced
 from unseen.typing import Array, CandidateClasses
 
-PROTOTYPE_TIMES = 9
-"""A prototype has so many times the neighbours of a row in the authors' graph."""
+PROTOTYPE_NEIGHBOUR_FACTOR = 9
+"""In the authors' graph a prototype has this many times as many neighbours as a row."""
 
-COLUMNS = 256
-"""Principal directions of the pool that stand for the view of features."""
+VIEW_DIRECTIONS = 256
+"""The most principal directions of the pool in the view of features."""
 
 
 class TMVHLP(PointClassifier):
@@ -72,9 +72,9 @@ class TMVHLP(PointClassifier):
     power : float
         How strongly correlations weigh directions.
     rounds : int
-        At most; 0 is the inductive answer.
+        The most rounds; 0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
     graph : {"hypergraph", "multigraph", "none"}
         Ours; the graph of the authors' program, with one step of self-training before the correlation:
         hyperedges across views, mixed with the graphs of the views; or none, TMV without HLP: the
@@ -221,7 +221,7 @@ class TMVHLP(PointClassifier):
             F = np.mean([unit_rows(view) @ unit_rows(prototypes).T for view in views], axis=0)
         else:
             nodes = [np.concatenate([view, prototypes]) for view in views]
-            walk = multigraph_walk(nodes, M, self.neighbours, PROTOTYPE_TIMES)
+            walk = multigraph_walk(nodes, M, self.neighbours, PROTOTYPE_NEIGHBOUR_FACTOR)
             Y = np.concatenate([np.zeros((M, L)), 2 * np.eye(L) - 1])
             F = propagate(walk, Y, self.alpha)[:M]
         self.propagated_ = F
@@ -290,6 +290,6 @@ def canonical_directions(X: Array, Y: Array, power: float) -> tuple[list[Array],
 def _directions(Z: Array) -> tuple[Array, Array]:
     """Return principal directions of the pool (d, r), and its mean."""
     mean = Z.mean(axis=0)
-    r = min(COLUMNS, *Z.shape)
+    r = min(VIEW_DIRECTIONS, *Z.shape)
     *_, right = randomized_svd(Z - mean, r, n_iter=2, random_state=0)
     return np.asarray(right.T), np.asarray(mean)

@@ -53,9 +53,9 @@ class UDA(PointClassifier):
     penalty : float
         λ₃, in units of the mean pull on an entry of a code.
     rounds : int
-        At most; 0 is the inductive answer.
+        The most rounds; 0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
 
     Attributes
     ----------

@@ -50,13 +50,13 @@ class WDVSc(PointClassifier):
     weight : float
         λ.
     ridge : float
-        Of f in the rounds, in units of the mean eigenvalue of the semantic scatter.
+        The ridge of f in the rounds, in units of the mean eigenvalue of the semantic scatter.
     epsilon : float
         ε: how soft the transport is.
     rounds : int
-        At most; 0 is the inductive answer.
+        The most rounds; 0 gives the inductive answer.
     shrinkage : float in [0, 1], "auto" or None
-        Of the covariance that whitens; None: no whitening.
+        How far the covariance that whitens is shrunk to its mean variance; None: no whitening.
     constraint : {"transport", "matching", "chamfer"}
         What draws the centres to the clusters: the paper's WDVSc, BMVSc and CDVSc.
     clusters : {"predicted", "random"}

@@ -22,7 +22,7 @@ SMALLEST_STEP = 1e-8
 """The propagation ends when a step adds no more than this to any score."""
 
 LEAST_SCORE = 1e-12
-"""Scores are logarithms of at least this."""
+"""Scores are logarithms of values that are at least this."""
 
 
 class ZLaP(SoftLabelClassifier):
@@ -99,7 +99,7 @@ class ZLaP(SoftLabelClassifier):
     _pool: Array | None
     """The pool at unit length."""
     _votes: tuple[Codes, Array]
-    """The class of each node, texts first, that has its largest score, and that score."""
+    """The class with the largest score at each node, texts first, and that score."""
 
     def __init__(
         self,

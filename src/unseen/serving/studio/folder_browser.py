@@ -68,7 +68,7 @@ class FolderBrowser:
                 ui.label("Used before").classes("soft")
                 with ui.element("div").classes("entries"):
                     for path in self._recent:
-                        self._entry(str(path), partial(self._take, path))
+                        self._entry(str(path), partial(self._take, path), "history")
             self._list = ui.element("div").classes("entries")
             with ui.element("div").classes("line"):
                 if not suffixes:
@@ -97,24 +97,25 @@ class FolderBrowser:
             ui.label(str(folder)).classes("soft")
             for root in self._roots.folders:
                 if root != folder and not folder.is_relative_to(root):
-                    self._entry(f"⌂ {root}", partial(self._open, root))
+                    self._entry(str(root), partial(self._open, root), "home")
             if self._allowed(folder.parent) and folder.parent != folder:
-                self._entry("↑ one folder up", lambda: self._open(folder.parent))
+                self._entry("one folder up", lambda: self._open(folder.parent), "arrow_upward")
             try:
                 folders, files = entries(folder, self._suffixes)
             except DataError as error:
                 ui.label(str(error)).classes("note")
                 return
             for name in folders:
-                self._entry(f"🗀 {name}", partial(self._enter, folder / name))
+                self._entry(name, partial(self._enter, folder / name), "folder")
             if self._suffixes:
                 for name in files:
-                    self._entry(name, partial(self._take, folder / name))
+                    self._entry(name, partial(self._take, folder / name), "description")
             elif not folders:
                 ui.label("There is no folder in it.").classes("soft")
 
-    def _entry(self, text: str, act: Callable[[], None]) -> None:
-        ui.button(text, on_click=act).props("flat no-caps align=left").classes("entry")
+    def _entry(self, text: str, act: Callable[[], None], icon: str) -> None:
+        entry = ui.button(text, on_click=act, icon=icon).props("flat no-caps align=left")
+        entry.classes("entry").props["aria-label"] = f"folder {text}" if icon == "folder" else text
 
     def _enter(self, folder: Path) -> None:
         if self._allowed(folder):

@@ -57,7 +57,7 @@ const tileOf = (gallery, place) => {
     const caption = document.createElement('span');
     caption.className = 'caption';
     caption.textContent = answer.replace(/ sure$|, your label$/, '');
-    tile.append(caption);
+    tile.append(' ', caption); // a space, or a reader hears two words as one
   }
   return tile;
 };

@@ -11,21 +11,25 @@ from unseen import methods
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS, Method
 
 NOTHING = "nothing"
+NEEDS_NO_LABEL = "Need no label: items and classes are texts"
 GROUPS: dict[str, Callable[[Method], bool]] = {
     "Learn from labelled items and from those to label": lambda m: (
         m.transductive and m.estimator.needs_labelled_rows and not m.fast
     ),
     "Learn from labelled items alone": lambda m: not m.transductive and not m.fast,
-    "Need no label: items and classes are texts": lambda m: not m.estimator.needs_labelled_rows,
+    NEEDS_NO_LABEL: lambda m: not m.estimator.needs_labelled_rows,
     "Quick forms, from one mean a class": lambda m: m.fast,
 }
 """The title of a group → which methods are in it."""
 
 REASONS = {
-    DEFAULT: "Recommended: it learns from the items to label as well, sets its own parameters, says "
-    "when it is unsure, and takes your corrections.",
-    DEFAULT_FOR_TEXTS: "Recommended for texts: it needs no labelled text, and takes your corrections.",
+    DEFAULT: "Recommended: it predicts from its description where a class lies, and corrects that "
+    "by the items to label. It sets its own parameters, says when it is unsure, and takes your "
+    "corrections.",
+    DEFAULT_FOR_TEXTS: "Recommended for texts: it starts from what the classes are called, and "
+    "corrects that by the texts to label. It needs no labelled text, and takes your corrections.",
 }
+"""Of the methods that are recommended: what they do, and why."""
 
 
 def groups_for(texts: bool) -> dict[str, list[str]]:
@@ -46,8 +50,7 @@ def explanation(name: str) -> str:
     if name == NOTHING:
         return ""
     method = methods.find(name)
-    line = (inspect.getdoc(method.estimator) or "").partition("\n")[0]
-    return f"{REASONS.get(name, '')} {line}".strip()
+    return REASONS.get(name) or (inspect.getdoc(method.estimator) or "").partition("\n")[0]
 
 
 class MethodChoice:
@@ -72,8 +75,11 @@ class MethodChoice:
         every = [name for names in groups.values() for name in names]
         self.other = ui.select([NOTHING, *every], value=NOTHING, label="Compare with")
         self.other.props("outlined dense options-dense")
+        self.told_other = ui.label("").classes("soft")
+        self.told_other.visible = False
         self.family.on_value_change(self._show_group)
-        self.method.on_value_change(self._tell)
+        for choice in (self.method, self.other):
+            choice.on_value_change(self._tell)
 
     @property
     def names(self) -> list[str]:
@@ -89,3 +95,5 @@ class MethodChoice:
 
     def _tell(self) -> None:
         self.told.text = explanation(str(self.method.value))
+        self.told_other.text = explanation(str(self.other.value))
+        self.told_other.visible = self.other.value != NOTHING

@@ -49,10 +49,10 @@ def plane(pool: Array, labels: Array, classes: int) -> Array:
 
 
 def colour(place: int, classes: list[str]) -> str:
-    """Return the colour of a class; what belongs to none is grey."""
+    """Return the colour of a class, the same with and without "none of these", which is grey."""
     if classes[place] == NONE_OF_THESE:
         return "hsl(0 0% 52%)"
-    hue = place * 360 / len(classes)
+    hue = place * 360 / sum(name != NONE_OF_THESE for name in classes)
     return f"hsl({hue:.0f} {62 + 14 * (place % 2)}% {46 + 9 * (place % 3)}%)"
 
 

@@ -92,14 +92,14 @@ def differences_html(key: str, outcomes: list[Outcome], rows: list[int]) -> str:
         names = [said(o.classes[o.result.labels[row]]) for o in outcomes]
         sure = [f"{o.result.confidence[row]:.0%}" for o in outcomes]
         item = item_text(data, row, LETTERS)
-        label = f"{item}: {names[0]} or {names[1]}"
+        label = f"{item}: {names[0]} {sure[0]} or {names[1]} {sure[1]}"
         shown = f'<img src="{picture_address(key, row)}" alt="" loading="lazy">'
         if data.texts is not None:
             shown = f'<span class="words">{escape(item)}</span>'
         parts.append(
             f'<button type="button" class="tile both" data-row="{row}" aria-label="{escape(label)}">'
-            f"{shown}<span>"
-            f"{escape(names[0])} <small>{sure[0]}</small><br>"
+            f"{shown} <span>"
+            f"{escape(names[0])} <small>{sure[0]}</small> or<br>"
             f"{escape(names[1])} <small>{sure[1]}</small></span></button>"
         )
     return f'<div class="tiles">{"".join(parts)}</div>'

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from unseen import methods
 from unseen.serving.studio.class_table_editor import ClassTableEditor
-from unseen.serving.studio.method_choice import MethodChoice
+from unseen.serving.studio.method_choice import NEEDS_NO_LABEL, MethodChoice
 from unseen.serving.studio.page_frame import page_frame
 from unseen.serving.studio.path_field import PathField
 from unseen.serving.studio.sessions import EXAMPLE, PHOTOGRAPHS, TEXTS, Session, Source
@@ -156,6 +157,7 @@ class StartPage:
             if source.kind != EXAMPLE:
                 source.classes = (self.text_editor if source.kind == TEXTS else self.editor).path()
             _check(source, self.library)
+            _check_unlabelled(source, self.methods.names)
             session = self.library.sessions.new(source, self.methods.names, _text(self.name))
         except (ValueError, OSError) as error:
             self._show_problem(str(error))
@@ -182,6 +184,23 @@ def _check(source: Source, library: Library) -> None:
         library.roots.path(source.classes)
     library.roots.names(source.held_out)
     library.roots.backbone(source.backbone)
+
+
+def _check_unlabelled(source: Source, names: list[str]) -> None:
+    """Refuse what needs labelled texts where there are none, before anything is read."""
+    if source.kind != TEXTS or source.seen:
+        return
+    where = "and none are named: name their file under More options"
+    for name in names:
+        if methods.find(name).estimator.needs_labelled_rows:
+            raise ValueError(
+                f"{name} learns from texts with labels, {where}, or choose a method of the kind "
+                f"“{NEEDS_NO_LABEL}”."
+            )
+    if source.strangers:
+        raise ValueError(
+            f"Looking for texts of no class is rehearsed on texts with labels, {where}, or do without."
+        )
 
 
 def _field(label: str, value: str = "") -> ui.input:
