@@ -64,7 +64,21 @@ def test_mass_above_is_that_of_likelier_classes() -> None:
     np.testing.assert_allclose(mass_above(scores, codes, plain), [0.5, 0.0], atol=1e-12)
     doubted = Calibration(1.0, 0.4)
     np.testing.assert_allclose(mass_above(scores, codes, doubted), [0.3 + 0.4 / 3, 0.0], atol=1e-12)
-    np.testing.assert_allclose(sorted_masses([(scores, codes)], plain), [0.0, 0.5], atol=1e-12)
+    masses = sorted_masses([(scores, codes)], plain)
+    np.testing.assert_allclose(masses[[0, -1]], [0.0, 0.5], atol=1e-12)
+    assert (np.diff(masses) >= 0).all()
+
+
+def test_sets_cover_nearly_as_much_in_the_hardest_rehearsal() -> None:
+    """One row in six is wrong in one of three rehearsals: one in eighteen of all rows."""
+    scores, easy = np.log(np.tile([0.7, 0.2, 0.1], (60, 1))), np.zeros(60, dtype=np.intp)
+    hard = np.where(np.arange(60) % 6 == 0, 2, 0)
+    plain, model = Calibration(1.0, 0.0), ESZSL()
+    model.set_masses_ = sorted_masses([(scores, easy)] * 3, plain)
+    assert model._mass_limit(0.9) == pytest.approx(0.0, abs=1e-9)
+    model.set_masses_ = sorted_masses([(scores, easy), (scores, hard), (scores, easy)], plain)
+    assert model._mass_limit(0.9) == pytest.approx(0.9)
+    assert model._mass_limit(0.8) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_rehearsals_are_fits_without_the_held_out_classes(hard: Toy, monkeypatch) -> None:

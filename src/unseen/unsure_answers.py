@@ -17,9 +17,10 @@ class UnsureAnswers:
         """Return for each row the smallest set of candidates that should hold the true class.
 
         Split-conformal sets: candidates are taken from the likeliest on, until those above the next one
-        have more probability than in ``coverage`` of the rows of rehearsals. The best candidate is
-        always in. Nothing is guaranteed where the rows are unlike those of the rehearsals; after a fit
-        without rehearsals the probabilities are taken at their word.
+        have more probability than in ``coverage`` of the rows of rehearsals, and of nearly as many rows
+        of the hardest rehearsal. The best candidate is always in. Nothing is guaranteed where the rows
+        are unlike those of the rehearsals; after a fit without rehearsals the probabilities are taken
+        at their word.
 
         A. Angelopoulos and S. Bates, "A gentle introduction to conformal prediction and
         distribution-free uncertainty quantification", 2021, Section 2.1 (adaptive prediction sets).

@@ -65,9 +65,16 @@ def test_photographs_of_no_class(run_photos, photos, tmp_path):  # noqa: F811
     mean = [np.mean([odds[i] for i in odds if (i in called) == strange]) for strange in (True, False)]
     assert mean[0] > mean[1] + 0.3
     assert f"{len(called)} 'none of these'" in told.output
+    assert "is said only where it is nearly certain" not in told.output
     page = (tmp_path / "r.html").read_text()
     assert "they seem to belong to no class" in page
     assert 'id="class-none-of-these"' in page
+
+
+def test_without_a_share_the_careful_answer_is_explained(run_photos, photos):  # noqa: F811
+    told = run_photos("label", *photos, "--unlabelled", "new", "--unknown", "other", "--out", "l.csv")
+    assert "'other' is said only where it is nearly certain" in told.output
+    assert "--strangers 0.1 for one in ten" in told.output
 
 
 def test_every_method_answers_unknown(run_photos, photos):  # noqa: F811
@@ -192,7 +199,7 @@ def test_texts_of_no_class(run, tmp_path):  # noqa: F811
     ("asked", "message"),
     [
         (("--unknown", "refund", "--strangers", "0.1"), "'refund' is the name of a candidate"),
-        (("--unknown", "other"), "How far an item of no class is from the others is learned"),
+        (("--unknown", "other"), "Say which share of the items does, as 0.1 for one in ten"),
         (("--strangers", "2"), "--strangers takes 'auto' or a share between 0 and 1, as 0.1. Got '2'"),
         (
             ("--strangers", "0.1", "--method", "CosineZSL"),

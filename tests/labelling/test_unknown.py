@@ -100,10 +100,14 @@ def test_a_candidate_cannot_be_the_label_of_strangers(data):
 
 
 @pytest.mark.parametrize(
-    ("method", "strangers"), [("SelfPacedPrototypes", 0.1), ("SharedSpacePrototypes", "auto")]
+    ("method", "strangers", "remedy"),
+    [
+        ("SelfPacedPrototypes", 0.1, "use SharedSpacePrototypes and give a share of"),
+        ("SharedSpacePrototypes", "auto", "Say which share of the items does, as 0.1"),
+    ],
 )
-def test_too_few_labelled_classes_are_refused_before_anything_is_computed(method, strangers):
-    message = r"at least 10 classes, and there are 4.*SharedSpacePrototypes and give a share of"
+def test_too_few_labelled_classes_are_refused_before_anything_is_computed(method, strangers, remedy):
+    message = rf"at least 10 classes, and there are 4.*{remedy}"
     with pytest.raises(DataError, match=message):
         check_strangers(method, strangers, 4)
     check_strangers("SharedSpacePrototypes", 0.1, 0)

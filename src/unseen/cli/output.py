@@ -199,6 +199,12 @@ def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None)
     wrote = f"wrote {out}" + (f" and {report}" if report is not None else "")
     first = "; the unsure ones come first" if labels.unsure else ""
     console.print(f"{wrote}: {summary_of(labels)}{first}")
+    if labels.unknown and fitted.task.strangers == "auto":
+        console.print(
+            f"{labels.unknown!r} is said only where it is nearly certain. The column 'stranger' orders "
+            "the items by how likely they belong to no class; if you know how many do, say so: "
+            "--strangers 0.1 for one in ten"
+        )
 
 
 def print_answers(labels: Labels, broken: list[Broken], out: Path, kept: list[Path]) -> None:

@@ -35,6 +35,13 @@ def check_strangers(method: str, strangers: float | str | None, labelled_classes
     by_itself = "strangers" in methods.find(method).build().get_params()
     if by_itself and not needs_labels and strangers != "auto":
         return
+    if by_itself and not needs_labels:
+        raise DataError(
+            "How many items belong to no class is learned from labelled items of at least "
+            f"{FEWEST_CLASSES} classes, and there are {labelled_classes}. Say which share of the items "
+            "does, as 0.1 for one in ten, or label items of more classes.",
+            options=("strangers",),
+        )
     able = [
         name
         for name, m in methods.catalogue().items()

@@ -41,8 +41,13 @@ confidence is .076 instead of .091."""
 FEWEST_HELD = 2
 """The fewest classes that are held out: with one, every answer is right."""
 
-MOST_MASSES = 1001
+SET_QUANTILES = 1001
 """How many of the numbers that decide the size of prediction sets are kept."""
+
+COVERAGE_SLACK = 0.05
+"""How much less than asked prediction sets may cover in the hardest rehearsal. On three folds of seen
+classes of ten data sets, sets at 0.9 of four methods then cover 0.90 instead of 0.88, and 8 instead of
+15 of 120 pools are covered by less than 0.8 (tried: no such limit, 0.15, 0.1, 0.05)."""
 
 TRUE_CLASS_WEIGHT = 0.3
 """How much the likelihood of the true class counts beside that of a right answer. Chosen on folds of
@@ -165,11 +170,20 @@ def mass_above(scores: Array, codes: Codes, calibration: Calibration) -> Array:
 
 
 def sorted_masses(answers: Sequence[tuple[Array, Codes]], calibration: Calibration) -> Array:
-    """Return the calibrated mass of the classes above the true one, sorted; a sample of many."""
-    masses = np.sort(np.concatenate([mass_above(*answer, calibration) for answer in answers]))
-    if len(masses) <= MOST_MASSES:
-        return masses
-    return np.asarray(np.quantile(masses, np.linspace(0, 1, MOST_MASSES), method="higher"))
+    """Return quantiles of the calibrated mass of the classes above the true one, 0 to 1 in even steps.
+
+    The quantile of all rows, with the finite-sample correction of split-conformal sets; but no less
+    than what covers ``COVERAGE_SLACK`` less in each rehearsal. Rows of one class are right or wrong
+    together, so that rehearsals differ by more than their rows would, and so will the pool.
+    """
+    masses = [mass_above(*answer, calibration) for answer in answers]
+    rows, levels = sum(map(len, masses)), np.linspace(0, 1, SET_QUANTILES)
+    corrected = np.minimum(levels * (rows + 1) / rows, 1.0)
+    limits = np.quantile(np.concatenate(masses), corrected, method="higher")
+    for own in masses:
+        below = np.maximum(levels - COVERAGE_SLACK, 0.0)
+        limits = np.maximum(limits, np.quantile(own, below, method="higher"))
+    return np.asarray(limits)
 
 
 class Answers(NamedTuple):

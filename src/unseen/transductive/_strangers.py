@@ -17,9 +17,6 @@ from unseen.statistics.strangers import StrangerModel, fit_strangers
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes, Label, Mask, RowValues
 
-LEFT_OUT = 0.5
-"""Rows that are strangers with a higher probability take no part in the second fit."""
-
 Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None, Observer | None], Any]
 """Fits the estimator: X, y, sample_weight, known rows of the pool, and who observes the rounds."""
 
@@ -118,10 +115,9 @@ class StrangerAnswers:
         labelled, certain = labelled_rows(X, codes, None), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
         called, odds = self._judged(found, X, pool, certain)
-        left_out = called | (odds > LEFT_OUT)
-        if left_out.any() and self._learns_from_pool():
-            fit(*_without(left_out, X, y, weights), _renumbered(known, left_out[pool]), None)
-            self._note_left_out(X, left_out, pool)
+        if called.any() and self._learns_from_pool():
+            fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
+            self._note_left_out(X, called, pool)
             if not isinstance(found, StrangerModel):  # distances to the classes of the fit
                 found = self._found(labelled, seen, classes, X[pool], share)
                 called, odds = self._judged(found, X, pool, certain)
