@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_coordinates
-from unseen.rows.kernels import unit_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights
 from unseen.solvers.gradient_descent import descend, latent_scores, lipschitz
@@ -91,7 +90,8 @@ class RankingClassifier(BilinearClassifier):
         """Bring class vectors to unit length; numbers (one column) have no direction, and stay."""
         if not self._centred or vectors.shape[1] == 1:
             return vectors
-        return unit_rows(vectors)
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(length > 0, length, 1))
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         V = self.compatibility_.astype(X.dtype, copy=False)
