@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 import pytest
@@ -159,6 +160,38 @@ def test_texts_from_an_empty_page_to_labels_of_the_command_line(browser, tmp_pat
     arguments = ["label", "--texts", tmp_path / "t.csv", "--classes", table, "--known", known]
     command_line(WITH_BAGS, tmp_path, *arguments, "--out", tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == labels
+
+
+KILLS = 20
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_of_twenty_moments_loses_no_label_that_the_page_has_shown(browser, tmp_path):
+    """It is killed after a label of the review, and every second time while it learns again."""
+    write_pictures(tmp_path / "seen", SEEN)
+    write_pictures(tmp_path / "new", NOBODY_LABELLED, each=10)
+    write_attributes(tmp_path / "classes.csv")
+    place = ""
+    for moment in range(KILLS + 1):
+        with studio(tmp_path) as running, opened(browser, running.url) as page:
+            if place:
+                page.goto(f"{running.url.partition('?')[0]}{place}")
+            else:
+                name_folders(page, tmp_path)
+                page.get_by_role("button", name="Learn").click()
+            result_is_there(page)
+            place = page.url.partition(f":{running.port}/")[2]
+            many = f"{moment:,} label{'s' * (moment != 1)} of yours"
+            page.get_by_text(re.compile(f"^{many}")).wait_for()
+            page.get_by_role("button", name="Review them one by one").click()
+            page.get_by_role("heading", name="Which class is it?").wait_for()
+            page.keyboard.press("1")
+            page.get_by_text(re.compile(f"^{moment + 1:,} labels? of yours")).wait_for()
+            if moment % 2:
+                page.keyboard.press("Escape")
+                page.get_by_role("dialog").wait_for(state="detached")
+                page.get_by_role("button", name="Continue").click()
+            running.stop(signal.SIGKILL)
 
 
 def write_thousands(folder, count=5000):
