@@ -1,6 +1,7 @@
 """Take the paper's tables from a store of ``unseen bench`` into the documents.
 
     unseen bench --paper --budget quick --out out/bench
+    unseen bench --paper --budget real --out out/bench
     python benchmarks/paper_tables.py out/bench
 
 It writes docs/results/paper.json: the tables as the report has them, every number with the keys of its

@@ -105,8 +105,9 @@ FROZEN_SAE = {
 @pytest.mark.parametrize(("gamma", "lam"), FROZEN_ESZSL)
 @pytest.mark.claim("ESZSL", "The closed form")
 def test_eszsl_has_the_frozen_numbers_of_its_authors_formula(gamma, lam):
-    """(XᵀX + γI)⁻¹ XᵀYA (AᵀA + λI)⁻¹ of bernard24's program, computed once in exact fractions."""
-    model = ESZSL.as_published(SMALL_TABLE, "seen", gamma=gamma, lam=lam).fit(SMALL_X, SMALL_Y)
+    """(XᵀX + γI)⁻¹ XᵀYA (AᵀA + λI)⁻¹ with Y of −1 and 1, computed once in exact fractions."""
+    signed = {"gamma": gamma, "lam": lam, "labels": "signed"}
+    model = ESZSL.as_published(SMALL_TABLE, "seen", **signed).fit(SMALL_X, SMALL_Y)
     found = model.compatibility_.ravel()
     np.testing.assert_allclose(found, FROZEN_ESZSL[gamma, lam], rtol=1e-9, atol=1e-9)
 

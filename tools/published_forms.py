@@ -33,9 +33,10 @@ assert WDVSc.as_published(constraint="matching").clusters == "random"  # their B
 
 Each line below is part of the class attribute `published` and of the docstring.
 `tests/test_published.py` checks that `as_published` sets every value, and that every sentence without a
-value has a test: "held by" names those that compare our computation with an independent one. A test
-can hold what we compute; what the authors did is held by the source alone. `tools/published_forms.py`
-writes this page. The source of a line is one of
+value has a test. "Held by" names the tests that compare our computation with an independent one
+(`dap takes the binary matrix of awa` is `test_dap_takes_the_binary_matrix_of_awa`). A test can hold
+what we compute; what the authors did is held by the source alone. `tools/published_forms.py` writes
+this page. The source of a line is one of
 
 - **paper**: the method's paper says so. The whole text of the paper on ASTE was read; of the others the
   objective that the docstring cites, and no more.
@@ -82,6 +83,11 @@ handwritten digits resemble printed letters badly.
 """
 
 TESTS = Path(__file__).parents[1] / "tests"
+
+
+def _words(test: str) -> str:
+    """Return a test's name as words, which wrap in a narrow column."""
+    return test.partition("::test_")[2].replace("_", " ")
 
 
 @cache
@@ -154,7 +160,7 @@ def _section(method: Method) -> list[str]:
     ]
     for choice in method.estimator.published or ():
         value = f"`{choice.parameter}={choice.value!r}`" if choice.parameter else "—"
-        tests = "<br>".join(f"`{test.partition('::')[2]}`" for test in tests_of(method.name, choice))
+        tests = "; ".join(_words(test) for test in tests_of(method.name, choice))
         lines.append(f"| {value} | {choice.source} | {choice.note} | {tests} |")
     return [*lines, ""]
 

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
@@ -163,16 +162,6 @@ class FastTraining(WrappingClassifier):
                 "in their place, so it has no fast form. Fit it without FastTraining, or wrap a method "
                 "that has one: unseen.methods.select(takes_class_means=True) lists them."
             )
-
-    def _clone(self) -> ZeroShotClassifier:
-        semantics, candidates = self._parameters()
-        model: ZeroShotClassifier = clone(wrapped(self))
-        model.set_params(semantics=semantics, candidates=candidates)
-        return model
-
-    def _adopt(self, model: ZeroShotClassifier) -> None:
-        self.estimator_ = model
-        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
     def _takes_chunks(self) -> bool:
         own = wrapped(self)  # class means are in memory; an inductive estimator sees nothing else

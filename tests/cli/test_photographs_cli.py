@@ -301,6 +301,6 @@ def test_the_report_says_where_class_shares_come_from(even, said):
     recipe = Recipe(attributes=("c",))
     preparation = SimpleNamespace(recipe=recipe, pictures=pictures)
     data = SimpleNamespace(pool=["e"], features="colours")
-    task = SimpleNamespace(data=data, method="Method")
+    task = SimpleNamespace(data=data, method="Method", strangers=None)
     fitted = SimpleNamespace(model=SimpleNamespace(review_=review), task=task)
     assert _facts(preparation, fitted)["method"] == f"Method{said}"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from unseen.cli import feature_rows, options, output, task_options
 from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
@@ -221,10 +220,7 @@ def predict(
             }
         )
     else:
-        output.print_skipped(extraction.broken)
-        Console().print(output.labels_table(labels))
-        typer.echo(f"wrote {out}: {output.summary_of(labels)}")
-        output.print_kept(kept)
+        output.print_answers(labels, extraction.broken, out, kept)
     if strict and extraction.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 

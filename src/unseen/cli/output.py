@@ -207,6 +207,14 @@ def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None)
         )
 
 
+def print_answers(labels: Labels, broken: list[Broken], out: Path, kept: list[Path]) -> None:
+    """Print what a fitted model answered for new items, and what was written."""
+    print_skipped(broken, labels.kind)
+    Console().print(labels_table(labels))
+    typer.echo(f"wrote {out}: {summary_of(labels)}")
+    print_kept(kept)
+
+
 def summary_of(labels: Labels) -> str:
     """Say how many were labelled, how many are unsure, and how many belong to no class."""
     parts = [f"{len(labels.answers)} {labels.kind}", f"{len(labels.unsure)} unsure"]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 
 from unseen.cli import options, output
 from unseen.cli.progress import extracting
@@ -135,10 +134,7 @@ def predict_texts(
         head = {"command": "unseen predict", "out": str(out), "skipped": skipped}
         output.print_json({**head, **output.labels_json(labels)})
         return
-    output.print_skipped(broken, "texts")
-    Console().print(output.labels_table(labels))
-    typer.echo(f"wrote {out}: {output.summary_of(labels)}")
-    output.print_kept(kept)
+    output.print_answers(labels, broken, out, kept)
 
 
 def fit_texts(given: TextInput, asked: TaskOptions) -> tuple[TextPreparation, Fitted]:

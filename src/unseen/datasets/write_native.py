@@ -28,9 +28,7 @@ def write_awa(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     _numbered(folder / "predicates.txt", attributes, "{0:6d}\t{1}")
     _matrix(folder / "predicate-matrix-continuous.txt", dataset.semantics.vectors)
     write_lines(folder / "labels.txt", labels_from_one(dataset).tolist())
-    _features_and_rows(dataset, folder, names)
-    image_names = None if dataset.images is None else tuple(dataset.images)
-    write_sidecar(folder, describe(dataset, images=image_names))
+    _write_the_rest(dataset, folder, names)
     return [
         _ROWS_NOTE,
         _META_NOTE,
@@ -49,9 +47,7 @@ def write_cub(dataset: ZeroShotDataset, folder: Path) -> list[str]:
     labels = labels_from_one(dataset)
     _numbered(folder / "image_class_labels.txt", labels.tolist())
     _numbered(folder / "images.txt", _image_names(dataset, names, labels))
-    _features_and_rows(dataset, folder, names)
-    image_names = None if dataset.images is None else tuple(dataset.images)
-    write_sidecar(folder, describe(dataset, images=image_names))
+    _write_the_rest(dataset, folder, names)
     return [_ROWS_NOTE, _META_NOTE]
 
 
@@ -115,7 +111,8 @@ def _image_names(
     return [f"{names[c - 1]}/row{i}.jpg".replace("..", "_") for i, c in enumerate(labels.tolist())]
 
 
-def _features_and_rows(dataset: ZeroShotDataset, folder: Path, names: list[str]) -> None:
+def _write_the_rest(dataset: ZeroShotDataset, folder: Path, names: list[str]) -> None:
+    """Write features, index sets, class lists and what no file of AwA or CUB can hold."""
     np.save(folder / "features.npy", np.ascontiguousarray(dataset.X))
     write_split(folder / ROWS, {part: getattr(dataset, part) for part in PARTS})
     spelt = dict(zip(dataset.semantics.classes.tolist(), names, strict=True))
@@ -124,6 +121,8 @@ def _features_and_rows(dataset: ZeroShotDataset, folder: Path, names: list[str])
         ("testclasses.txt", dataset.unseen_classes),
     ):
         write_lines(folder / file, [spelt[c] for c in classes.tolist()])
+    image_names = None if dataset.images is None else tuple(dataset.images)
+    write_sidecar(folder, describe(dataset, images=image_names))
 
 
 def _numbered(path: Path, entries: Iterable[object], form: str = "{0} {1}") -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from unseen.rows.kernels import unit_rows
 from unseen.semantics import ClassTable
 from unseen.typing import Array, Label
 
@@ -100,8 +101,7 @@ def separation(
     asked = names if candidates is None else list(candidates)
     known = [c for c in names if c not in set(asked)] if seen is None else list(seen)
     vectors = table.vectors.astype(np.float64)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = vectors / np.where(length > 0, length, 1.0)
+    unit = unit_rows(vectors)
     rows = table.positions(asked)
     pairs = _pairs(unit, rows, [str(c) for c in asked])
     return Separation(

@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
-from unseen.inductive.wrapping import WrappingClassifier, wrapped
+from unseen.inductive.wrapping import WrappingClassifier
 from unseen.inputs import labelled_rows
 from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
@@ -115,10 +114,7 @@ class CalibratedStacking(WrappingClassifier):
 
     def _fitted(self, rows: Rows, classes: Array) -> ZeroShotClassifier:
         """Fit a clone on rows of these classes; it answers among the candidates."""
-        semantics, candidates = self._parameters()
-        model: ZeroShotClassifier = clone(wrapped(self))
-        model.set_params(semantics=semantics, candidates=candidates)
-        return model.fit(rows.X, classes[rows.codes], rows.weights)
+        return self._clone().fit(rows.X, classes[rows.codes], rows.weights)
 
     def _rehearsed_bias(self, rows: Rows) -> float:
         """Return the offset with the highest mean harmonic mean."""
@@ -142,9 +138,7 @@ class CalibratedStacking(WrappingClassifier):
         unseen = np.isin(sample.codes, held)
         # The second of each five: a class with one row keeps it, and one with two is tested on one.
         test = unseen | (places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS == 1)
-        model = clone(wrapped(self)).set_params(
-            semantics=self._parameters()[0], candidates=classes.tolist()
-        )
+        model = self._clone(classes.tolist())
         train = sample.take(np.flatnonzero(~test))
         model.fit(train.X, classes[train.codes], train.weights)
         judged = sample.take(np.flatnonzero(test))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from unseen.advice import Advice
-from unseen.inductive.wrapping import WrappingClassifier, wrapped
+from unseen.inductive.wrapping import WrappingClassifier
 from unseen.rows.labelled import Rows
 from unseen.typing import Array, CandidateClasses
 
@@ -69,15 +68,11 @@ class DataEnlargement(WrappingClassifier):
         self.auxiliary = auxiliary
 
     def _learn(self, rows: Rows, held: Rows | None = None) -> DataEnlargement:
-        semantics, candidates = self._parameters()
         classes, all_rows = self.seen_classes_, rows
         if self.auxiliary is not None:
             classes, all_rows = self._enlarged(rows)
         self.enlarged_classes_ = classes
-        model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
-        model._fit_rows(all_rows, classes, held)
-        self.estimator_ = model
-        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
+        self._adopt(self._clone()._fit_rows(all_rows, classes, held))
         return self
 
     def _enlarged(self, rows: Rows) -> tuple[Array, Rows]:

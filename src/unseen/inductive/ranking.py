@@ -90,6 +90,7 @@ class RankingClassifier(BilinearClassifier):
         """Bring class vectors to unit length; numbers (one column) have no direction, and stay."""
         if not self._centred or vectors.shape[1] == 1:
             return vectors
+        # Not ``unit_rows``, which rounds otherwise: the recorded answers of a descent depend on it.
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(length > 0, length, 1))
 

@@ -16,13 +16,13 @@ from unseen.citation import Citation
 from unseen.inductive._tuning import Setting, TunedClassifier
 from unseen.inductive.bilinear import in_own_span
 from unseen.published import CODE, PAPER, choices, holds, sets
+from unseen.rows.kernels import unit_rows
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.hinge import fit_squared_hinge, match_signs
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.attributes import Bank
-from unseen.statistics.graph import unit_rows
 from unseen.typing import Array, CandidateClasses, RandomState
 
 Prepared: TypeAlias = tuple[Rows, Array, Array | None, Array, Array, dict[float, Bank]]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.eszsl import ESZSL
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, RowValues
+from unseen.typing import Array, CandidateClasses, RowValues
 
 
 def wrapped(meta: Any) -> Any:
@@ -33,6 +34,18 @@ class WrappingClassifier(ZeroShotClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         return np.asarray(self.estimator_._scores(X, vectors))
+
+    def _clone(self, candidates: CandidateClasses = None) -> ZeroShotClassifier:
+        """Return an unfitted clone of the estimator inside, with the parameters in force."""
+        semantics, own = self._parameters()
+        model: ZeroShotClassifier = clone(wrapped(self))
+        model.set_params(semantics=semantics, candidates=own if candidates is None else candidates)
+        return model
+
+    def _adopt(self, model: ZeroShotClassifier) -> None:
+        """Answer with a fitted model and its temperature."""
+        self.estimator_ = model
+        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
 
     def _take_calibration(self, model: ZeroShotClassifier) -> None:
         """Answer with the probabilities and prediction sets of the estimator inside."""

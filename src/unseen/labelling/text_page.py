@@ -14,7 +14,7 @@ from unseen.labelling.label_page import class_anchor, labels_page, skipped_table
 from unseen.labelling.labels import Answer, Labels
 from unseen.labelling.marking_words import marking_words
 from unseen.reporting.html_page import section, table_box, write_text
-from unseen.typing import Array
+from unseen.rows.kernels import unit_rows
 
 REVIEWED_TEXTS, CLASS_TEXTS, NEAREST_TEXTS = 50, 12, 3
 """Texts under "look at these first", of each class, and nearest to each class."""
@@ -90,18 +90,13 @@ def _nearest(fitted: Fitted) -> dict[str, list[str]]:
     if not data.texts or data.pool.shape[1] != data.table.vectors.shape[1]:
         return {}
     vectors = data.table.restricted_to(data.candidates).vectors
-    cosines = _unit(data.pool) @ _unit(vectors).T
+    cosines = unit_rows(data.pool) @ unit_rows(vectors).T
     nearest, predicted = {}, fitted.predicted
     for k, name in enumerate(data.candidates):
         rows = np.flatnonzero(predicted == name)
         best = rows[np.argsort(-cosines[rows, k], kind="stable")[:NEAREST_TEXTS]]
         nearest[name] = [data.texts[i] for i in best]
     return nearest
-
-
-def _unit(rows: Array) -> Array:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1))
 
 
 def _answer_table(answers: list[Answer]) -> str:

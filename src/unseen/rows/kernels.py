@@ -40,6 +40,11 @@ def scaled(X: Array, scaling: Scaling) -> Array:
         rooted = np.abs(X)
         np.sqrt(rooted, out=rooted)
         X = np.copysign(rooted, X, out=rooted)
+    return unit_rows(X)
+
+
+def unit_rows(X: Array) -> Array:
+    """Return rows scaled to unit length; a zero row stays zero."""
     length = np.sqrt(np.einsum("ij,ij->i", X, X))
     return np.asarray(X / np.where(length > 0, length, 1)[:, None])
 

@@ -8,13 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from unseen.rows.kernels import unit_rows
 from unseen.typing import Array
-
-
-def unit_rows(Z: Array) -> Array:
-    """Return rows scaled to unit length; a zero row stays zero."""
-    length = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-    return np.asarray(Z / np.where(length > 0, length, 1)[:, None])
 
 
 def neighbours(

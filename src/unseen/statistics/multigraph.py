@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from unseen.statistics.graph import inverse_root, unit_rows
+from unseen.rows.kernels import unit_rows
+from unseen.statistics.graph import inverse_root
 from unseen.typing import Array
 
 EDGES, HYPEREDGES = 0.25, 0.75

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
-from unseen.rows.kernels import Scaling, scaled
+from unseen.rows.kernels import Scaling, scaled, unit_rows
 from unseen.rows.labelled import best_of_each_class
 from unseen.rows.passes import class_sums
 from unseen.statistics.graph import neighbour_graph
@@ -256,7 +256,7 @@ def sammon(
     landmarks : array of shape (K, d)
     """
     center = seen.mean(axis=0)
-    own, others = _unit(vectors - center), _unit(seen - center)
+    own, others = unit_rows(vectors - center), unit_rows(seen - center)
     among = cdist(others, others)
     latent = cdist(landmarks, landmarks)
     scale = float((among * latent).sum()) / max(float((among**2).sum()), np.finfo(float).tiny)
@@ -282,8 +282,3 @@ def sammon(
         stress, start.astype(float).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
     )
     return found.x.reshape(L, d), float(found.fun)
-
-
-def _unit(vectors: Array) -> Array:
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1))

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import clone
 
 from unseen.advice import Advice
 from unseen.citation import Citation
-from unseen.inductive.wrapping import WrappingClassifier, wrapped
+from unseen.inductive.wrapping import WrappingClassifier
 from unseen.published import PAPER, UNVERIFIED, choices, holds
 from unseen.rows.labelled import content_keys
 from unseen.rows.passes import blocks
@@ -113,12 +112,8 @@ class ImportanceWeighting(WrappingClassifier, TransductiveClassifier):
             w = density_ratio(X, split.pool, int(self.rounds)) ** float(self.strength)
             self.importance_ = _mean_one(w, codes, len(self.seen_classes_))
         given = self.importance_ if weights is None else self.importance_ * weights
-        model = clone(wrapped(self)).set_params(
-            semantics=self._parameters()[0], candidates=split.candidates
-        )
-        model._fit_rows(split.rows._replace(weights=given.astype(X.dtype)), self.seen_classes_)
-        self.estimator_ = model
-        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
+        rows = split.rows._replace(weights=given.astype(X.dtype))
+        self._adopt(self._clone(split.candidates)._fit_rows(rows, self.seen_classes_))
         self.history_ = []
         return np.zeros(len(split.pool), dtype=np.intp)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from unseen.advice import Advice
 from unseen.guards import whole_fit
@@ -111,8 +110,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
         known: Mapping[int, Label] | None,
         observer: Observer | None,
     ) -> None:
-        semantics, candidates = self._parameters()
-        model = clone(wrapped(self)).set_params(semantics=semantics, candidates=candidates)
+        model = self._clone()
         if isinstance(model, TransductiveClassifier):
             model.fit(X, y, weights, known=known, observer=observer)
         else:

@@ -130,8 +130,7 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         model._fit_rows(rows, classes[used], held)
         if not first and before._chosen():
             model.temperature_, model.calibration_ = before.temperature_, before.calibration_
-        self.estimator_ = model
-        self.temperature_, self.calibration_ = model.temperature_, model.calibration_
+        self._adopt(model)
 
     def _pool_scores(self, pool: object) -> PoolScores:
         scores = self.estimator_._candidate_scores(pool)

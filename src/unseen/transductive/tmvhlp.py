@@ -12,11 +12,11 @@ from sklearn.utils.extmath import randomized_svd
 from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, choices, holds, sets
+from unseen.rows.kernels import unit_rows
 from unseen.statistics.graph import (
     hypergraph_walk,
     incidence,
     propagate,
-    unit_rows,
 )
 from unseen.statistics.multigraph import multigraph_walk
 from unseen.transductive._moving_prototypes import PointClassifier, PoolProblem, class_points

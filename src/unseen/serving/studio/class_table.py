@@ -20,6 +20,7 @@ from unseen.files import atomic_file
 from unseen.labelling import make_table, read_class_texts, read_classes, read_texts, text_class_table
 from unseen.labelling.table_cells import read_cells
 from unseen.reporting.html_page import table_box
+from unseen.rows.kernels import unit_rows
 from unseen.semantics import ClassTable
 from unseen.serving.studio.sessions import TEXTS, Source
 
@@ -141,9 +142,7 @@ def check_html(path: Path, seen: list[str], texts: bool = False) -> str:
 
 
 def _nearest(table: ClassTable) -> list[str]:
-    vectors = table.vectors.astype(np.float64)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = vectors / np.where(length > 0, length, 1.0)
+    unit = unit_rows(table.vectors.astype(np.float64))
     likeness = unit @ unit.T
     np.fill_diagonal(likeness, -np.inf)
     names = [str(c) for c in table.classes.tolist()]

@@ -116,7 +116,7 @@ class StartPage:
         self.pool = self._path("Photographs to label: a folder")
         self.classes = self._path("Classes: a table of attributes or descriptions", TABLES)
         with ui.expansion("More options").props("dense"), ui.element("div").classes("fields"):
-            self.held_out = _field("A trial: hold out classes of the labelled ones, as fox,bat")
+            self.held_out = _field("A trial: hold out classes of the labelled ones, as fox,otter")
             self.backbone = _field("Backbone (empty: efficientnet-lite0)")
         self.editor = ClassTableEditor(self.library, self._source, self._show_problem)
 
