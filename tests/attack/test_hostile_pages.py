@@ -71,6 +71,10 @@ def page(root):
         browser.close()
 
 
+def _open_options(page):
+    page.get_by_role("button", name="More options").locator("visible=true").click()
+
+
 def _check(page, tmp_path):
     """Look at the page, at its dialogue and at its report: the names are there, and did not run."""
     page.get_by_role("button", name="Report (HTML)").first.wait_for()
@@ -78,7 +82,9 @@ def _check(page, tmp_path):
     page.locator(".gallery [data-row]").first.click()
     page.get_by_role("heading", name="Which class is it?").wait_for()
     page.locator(".choice").last.click()
-    page.locator(".chip").first.wait_for()
+    labels = page.get_by_role("group", name="Your labels")
+    labels.scroll_into_view_if_needed()
+    labels.locator(".tile").first.wait_for()
     assert page.evaluate("document.documentElement.dataset.ran") is None
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report (HTML)").first.click()
@@ -95,7 +101,8 @@ def test_no_name_of_photographs_and_classes_runs_in_the_studio(page, root, tmp_p
     page.get_by_label("A folder of photographs").click()
     page.get_by_label("Labelled photographs").first.fill(str(root / "photos"))
     page.get_by_label("Classes: a table").first.fill(str(root / "classes.csv"))
-    page.get_by_label("Or a trial").fill(f"orange{TAG},white{TAG}")
+    _open_options(page)
+    page.get_by_label("A trial").fill(f"orange{TAG},white{TAG}")
     page.get_by_label("Backbone").fill("colours")
     page.get_by_role("button", name="Learn").click()
     _check(page, tmp_path)
@@ -116,7 +123,8 @@ def test_messages_about_hostile_paths_do_not_run(page, root):
     page.get_by_role("button", name="Learn").wait_for()
     page.get_by_label("A folder of photographs").click()
     page.get_by_label("Labelled photographs").first.fill(f"{root}/{TAG}")
-    page.get_by_label("Or a trial").fill("red")
+    _open_options(page)
+    page.get_by_label("A trial").fill("red")
     page.get_by_role("button", name="Learn").click()
     page.get_by_role("alert").filter(has_text="onerror").wait_for()
     assert page.evaluate("document.documentElement.dataset.ran") is None
