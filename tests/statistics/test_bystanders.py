@@ -1,4 +1,4 @@
-"""Rounds beside seen classes that are no candidates."""
+"""Labels of a pool beside seen classes that are no candidates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from toys import Toy, make_toy
-from unseen.metrics import per_class_accuracy
 from unseen.rows.labelled import Rows
 from unseen.statistics.adaptation import Plan, learned_biases
 from unseen.statistics.bystanders import (
@@ -17,7 +16,6 @@ from unseen.statistics.bystanders import (
 )
 from unseen.statistics.seen_model import seen_model
 from unseen.statistics.visual_space import Pool, seen_statistics
-from unseen.transductive import SelfPacedPrototypes
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +51,3 @@ def test_rows_of_bystanders_are_left_to_them(toy: Toy) -> None:
     mass = labels.sum(axis=1)
     assert mass[: len(toy.unseen)].mean() > 0.95
     assert mass[len(toy.unseen) :].mean() < 0.1
-
-
-def test_a_class_that_nobody_named_costs_the_others_little() -> None:
-    """Equal shares, imposed, make candidates take its rows; rounds that look for strangers do not."""
-    toy = make_toy(seed=5, seen=18, unseen=8)
-    classes = np.unique(toy.y[toy.unseen])
-    X, y = toy.transductive()
-    named = {c: v for c, v in toy.semantics.items() if c not in set(classes[:2].tolist())}
-    pool = np.array([label is None for label in y])
-    truth, alone = toy.y[toy.unseen], np.isin(toy.y[toy.unseen], classes[2:])
-    imposed = SelfPacedPrototypes(named, class_prior="uniform").fit(X, y)
-    beside = SelfPacedPrototypes(named, strangers="auto").fit(X, y)
-    found = [per_class_accuracy(truth[alone], m.predict(X[pool])[alone]) for m in (imposed, beside)]
-    assert found[1] > found[0] + 0.05
-    assert beside.shares_ is not None
-    assert beside.shares_.shape == (6,)
-    np.testing.assert_allclose(beside.shares_.sum(), 1)

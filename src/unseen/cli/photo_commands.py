@@ -241,7 +241,6 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
-        even = review.even >= 0.5 and fitted.task.strangers is None
-        how = "leaning to equal ones" if even else "learned from these photographs"
+        how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
         facts["method"] += f", class shares {how}"
     return facts

@@ -26,7 +26,6 @@ from unseen.statistics.adaptation import (
     inductive_answer,
     transduce,
 )
-from unseen.statistics.bystanders import transduce_beside_bystanders
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Answer
 from unseen.transductive._pool import Compress, Split
@@ -203,9 +202,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     def _adapt(self, split: Split, task: Task, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
-        free = isinstance(self.class_prior, str) and self.class_prior in ("auto", "estimated")
-        beside = self.strangers is not None and split.described and free
-        stages = (transduce_beside_bystanders if beside else transduce)(task, split.pool, plan)
+        stages = transduce(task, split.pool, plan)
         stage = next(stages)
         start, first_round = stage.state.assignment, constant(split.pool, 0)
         self.start_objective_ = stage.state.step.objective
