@@ -46,9 +46,6 @@ class Experiment:
         Names of the catalogue, :mod:`unseen.methods`; fast forms are methods of their own.
     trials : int
         Each shuffles the training rows and seeds the method.
-    exact_once : bool
-        One trial alone of what a shuffle and a seed do not change: methods that draw nothing at random,
-        taught with all rows.
     settings : tuple of str
         "zsl" answers among the unseen classes, "gzsl" among all, with a mixed pool; "gzsl known" too,
         but the unlabelled rows are known to be of unseen classes; "gzsl offset" is an inductive method
@@ -66,19 +63,22 @@ class Experiment:
         paper on ASTE prints, word for word.
     parameters : tuple of (name, value)
         Of every method here, on top of the preset; a table in TOML.
+    exact_once : bool
+        One trial alone of what a shuffle and a seed do not change: methods that draw nothing at random,
+        taught with all rows.
     """
 
     name: str
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     trials: int = 1
-    exact_once: bool = False
     settings: tuple[str, ...] = ("zsl",)
     priors: tuple[str, ...] = ("default",)
     shares: tuple[float, ...] = (1.0,)
     C: tuple[float, ...] = ()
     preset: str = "default"
     parameters: tuple[tuple[str, Parameter], ...] = ()
+    exact_once: bool = False
 
     def __post_init__(self) -> None:
         where = f"experiment {self.name!r}"
