@@ -7,7 +7,7 @@ import pytest
 
 from toys import Toy, make_toy
 from unseen.rows.labelled import Rows
-from unseen.statistics.adaptation import Plan, learned_biases
+from unseen.statistics.adaptation import learned_biases
 from unseen.statistics.bystanders import (
     BYSTANDER_SHARE,
     bystander_plan,
@@ -28,7 +28,7 @@ def test_bystanders_are_the_seen_classes_that_are_no_candidates() -> None:
 
 
 def test_bystanders_have_a_small_share_before_any_row_is_counted() -> None:
-    plan = bystander_plan(4, 10, Plan())
+    plan = bystander_plan(4, 10)
     shares = np.exp(learned_biases(np.zeros(14), plan.smoothing)) / 14
     np.testing.assert_allclose(shares.sum(), 1)
     np.testing.assert_allclose(shares[:4], shares[0])

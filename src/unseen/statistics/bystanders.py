@@ -30,12 +30,12 @@ def bystanders_of(classes: int, own: Codes) -> Codes:
     return np.setdiff1d(np.arange(classes), own)
 
 
-def bystander_plan(candidates: int, bystanders: int, plan: Plan) -> Plan:
+def bystander_plan(candidates: int, bystanders: int) -> Plan:
     """Return rounds that learn the shares of candidates and of bystanders behind them."""
     total = candidates + bystanders
     smoothing = np.full(total, MIXED_SMOOTHING * total / candidates)
     smoothing[candidates:] = BYSTANDER_SHARE * total / max(bystanders, 1)
-    return plan._replace(shares=None, learn_shares=True, smoothing=smoothing)
+    return Plan(smoothing=smoothing)
 
 
 def labels_beside_bystanders(
@@ -50,7 +50,7 @@ def labels_beside_bystanders(
     prior = candidates_of(model, vectors, own).prior
     all_vectors = np.concatenate([vectors, model.vectors[others]])
     together = candidates_of(model, all_vectors, np.concatenate([own, others]))
-    plan = bystander_plan(L, len(others), Plan())
+    plan = bystander_plan(L, len(others))
     start = start_of(model, together, pool, None, plan.smoothing)
     *_, end = adapt(pool, together.prior, start, plan)
     return prior, np.asarray(end.assignment.labels[:, :L], dtype=float)
