@@ -93,17 +93,25 @@ def _prints(character: str, lines: list[Array], count: int, recipe: Recipe) -> A
     return blocks.reshape(count, 64)
 
 
+def font_file(font: str) -> Path:
+    """Return where matplotlib keeps a font of its own."""
+    return Path(matplotlib.get_data_path(), "fonts", "ttf", f"{font}.ttf")
+
+
+def missing_fonts() -> list[str]:
+    """Return the fonts of the recipe that this matplotlib lacks."""
+    return [font for font in FONTS if not font_file(font).is_file()]
+
+
 def pen_lines(characters: tuple[str, ...], canvas: int) -> dict[str, list[Array]]:
     """Return, for each character and face, the (y, x) points of its centre line, 1 high."""
-    folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    if missing := missing_fonts():
+        raise DataError(
+            f"matplotlib {matplotlib.__version__} has no font {', '.join(missing)}. The letters are "
+            "printed with the fonts of matplotlib 3.11 or newer: install that, from its wheel."
+        )
     glyphs, owners = [], []
-    for font in FONTS:
-        path = folder / f"{font}.ttf"
-        if not path.is_file():
-            raise DataError(
-                f"The font {font} is not in {folder}, where matplotlib keeps its own. "
-                "Reinstall matplotlib from its wheel."
-            )
+    for path in map(font_file, FONTS):
         held = get_font(str(path)).get_charmap()
         for character in (c for c in characters if ord(c) in held):
             glyphs.append(_render(character, path, canvas))

@@ -62,8 +62,10 @@ def prepare(folder: Path, python: str, lowest: bool, extras: list[str], fixed: l
     return executable
 
 
-def record(name: str, python: Path, outcome: str) -> None:
-    """Write what ran and how it ended."""
+def record(name: str, python: Path, output: str) -> None:
+    """Write what ran and how it ended, and what the tests said."""
+    lines = output.strip().splitlines()
+    outcome = lines[-1].strip("= ") if lines else "nothing ran"
     listed = subprocess.run(
         [python, "-c", "import sys, importlib.metadata as m; print(sys.version.split()[0]); "
          "print(*sorted(f'{d.name}=={d.version}' for d in m.distributions()), sep='\\n')"],
@@ -72,6 +74,7 @@ def record(name: str, python: Path, outcome: str) -> None:
     file = ROOT / "out" / "versions" / f"{name}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{outcome}\nPython {listed}", encoding="utf-8")
+    file.with_suffix(".log").write_text(output, encoding="utf-8")
     shown = [line for line in listed.splitlines() if re.match(r"(numpy|scipy|scikit-learn)==", line)]
     print(f"{name}: {outcome} (Python {listed.split()[0]}, {', '.join(shown)}); all versions in {file}")
 
@@ -123,8 +126,7 @@ def main() -> None:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stdout[-6000:], done.stderr[-2000:])
-    lines = done.stdout.strip().splitlines()
-    record(name, python, lines[-1].strip("= ") if lines else "nothing ran")
+    record(name, python, done.stdout)
     sys.exit(done.returncode)
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+MOST_SECONDS_LOCKED = 60.0
+"""So long a process waits for another that holds the file."""
+SECONDS_BETWEEN_TRIES = 0.01
 
 
 class SqliteFile:
@@ -29,16 +34,32 @@ class SqliteFile:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._database = sqlite3.connect(
-            path, timeout=60, isolation_level=None, check_same_thread=not threads
+            path, timeout=MOST_SECONDS_LOCKED, isolation_level=None, check_same_thread=not threads
         )
         try:
             self._database.execute("pragma trusted_schema=off")  # its own views and triggers do little
-            self._database.execute("pragma journal_mode=wal")
+            self._log_ahead()
             self._database.execute(f"pragma synchronous={synchronous}")
             self._database.executescript(schema)
         except sqlite3.DatabaseError:
             self._database.close()
             raise
+
+    def _log_ahead(self) -> None:
+        """Turn write-ahead logging on.
+
+        When two processes do it at once to a new file, SQLite refuses one of them immediately, whatever
+        its timeout: each would wait for the other. So the refused one tries again.
+        """
+        last = time.monotonic() + MOST_SECONDS_LOCKED
+        while True:
+            try:
+                self._database.execute("pragma journal_mode=wal")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                    raise
+                time.sleep(SECONDS_BETWEEN_TRIES)
 
     def __enter__(self) -> Self:
         return self
