@@ -178,7 +178,7 @@ def test_without_a_terminal_there_is_a_line_every_few_seconds(capsys):
             show(Progress(100, done))
         clock.now += 6
         show.round(2, None)
-    lines = [line for line in capsys.readouterr().err.splitlines() if line]  # rich < 14.3 ends with ""
+    lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 11
     assert lines[0] == "photographs: 10 of 100, about 45 s left"
     assert lines[-1] == "learning: round 2"
