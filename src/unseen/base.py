@@ -283,7 +283,7 @@ class ZeroShotClassifier(
 
     def _can_rehearse(self) -> bool:
         """Tell whether classes can be held out: they have semantics, and answers need their labels."""
-        return self._parameters()[0] is not None and self.needs_labelled_rows
+        return self._rehearses and self._parameters()[0] is not None and self.needs_labelled_rows
 
     def _fit_rows(self, rows: Rows, classes: Array, held: Rows | None = None) -> Self:
         """Fit on rows that another estimator has read; ``classes`` are those the codes point at."""

@@ -12,6 +12,7 @@ class UnsureAnswers:
     """Prediction sets and a queue of rows to review, from the probabilities of an estimator."""
 
     set_masses_: Array | None = None  # sorted; of the classes above the true one, in rehearsals
+    _rehearses: bool = True  # not where an authors' form is measured and timed: rehearsals are ours
 
     def predict_set(self, X: object, coverage: float = 0.9) -> Mask:
         """Return for each row the smallest set of candidates that should hold the true class.

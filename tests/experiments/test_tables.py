@@ -92,6 +92,13 @@ def test_both_generalised_protocols_stand_side_by_side(results):
     assert offset[3].number >= plain[3].number  # the offset favours unseen classes
 
 
+def test_authors_forms_are_not_calibrated(results):
+    """Rehearsals are ours: they are no part of an authors' form, nor of its time."""
+    of_authors = [row for row in results.all if row.preset != "default" and row.status == "done"]
+    assert {row.method for row in of_authors} >= {"ESZSL", "SAE", "ASTE"}
+    assert not any("calibration_error" in row.metrics for row in of_authors)
+
+
 def test_answers_have_calibration_and_sets(results):
     table = next(t for t in all_tables(results) if t.name == "answers")
     assert {row[1].text for row in table.rows} >= {"ESZSL", "ASTE", "TASTE", "SelfPacedPrototypes"}

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from unseen.inductive.sse import rectified, relu_gradients, relu_similarities
-from unseen.solvers.gradient_descent import _drawing, descend
+from unseen.solvers.gradient_descent import _draws, descend
 from unseen.solvers.hinge import fit_squared_hinge, match_signs, squared_hinge
 from unseen.solvers.losses import ranking_hinge, structured_hinge, weighted_ranking
 from unseen.statistics.attributes import platt
@@ -56,8 +56,7 @@ def test_one_piece_of_the_latent_engine_is_the_plain_engine():
         X, codes, A, ranking_hinge, start[None], repeat(0.01, 30),
         random=np.random.default_rng(1), **same,
     )  # fmt: skip
-    for a, b in zip(plain, latent, strict=True):
-        np.testing.assert_allclose(b[0], a, atol=1e-12)
+    np.testing.assert_allclose(latent[0], plain, atol=1e-12)
 
 
 def test_repeated_regressions_never_raise_the_squared_hinge():
@@ -109,11 +108,13 @@ def test_rectified_similarities_and_their_gradients():
     assert moved == pytest.approx((to_w @ dw) + (to_V * dV).sum(), abs=1e-10)
 
 
-def test_rows_are_drawn_as_a_generator_draws_them() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_are_drawn_as_a_generator_draws_them(weighted) -> None:
     weights = np.random.default_rng(0).random(200)
     weights[::3] = 0
+    weights = weights if weighted else None
+    share = None if weights is None else weights / weights.sum()
     ours, theirs = np.random.default_rng(1), np.random.default_rng(1)
-    draw = _drawing(len(weights), 20, weights, ours)
-    for _ in range(10):
-        wanted = theirs.choice(len(weights), size=20, p=weights / weights.sum())
-        np.testing.assert_array_equal(draw(), wanted)
+    for steps in (120, 7):  # a second descent goes on with the same generator
+        for rows in _draws(200, steps, 21, weights, ours):
+            np.testing.assert_array_equal(rows, theirs.choice(200, size=21, p=share))

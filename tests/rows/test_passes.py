@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from unseen.rows import passes
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.scale.local import LocalChunks
+from unseen.statistics.visual_space import within_class_scatter
 
 values = st.floats(-100, 100, allow_nan=False, width=32)
 
@@ -69,7 +70,7 @@ def test_within_class_scatter_against_residuals() -> None:
     X, codes = random.normal(size=(60, 5)) + 3, random.integers(4, size=60)
     means, _ = passes.class_patterns(*passes.class_totals(X, codes, 4), X.dtype)
     residual = X - means[codes]
-    got = passes.within_class_scatter(
+    got = within_class_scatter(
         passes.gram(X), passes.class_sums(X, codes, 4), passes.class_weights(codes, 4)
     )
     np.testing.assert_allclose(got, residual.T @ residual, atol=1e-9)

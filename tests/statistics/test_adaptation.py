@@ -187,7 +187,7 @@ def test_the_scatter_of_the_pool_is_that_about_its_classes() -> None:
     for k in range(3):
         mean = Q[:, k] @ X / Q[:, k].sum()
         want += ((X - mean) * Q[:, [k]]).T @ (X - mean)
-    np.testing.assert_allclose(found.scatter(), statistics.scatter() + want, atol=1e-9)
+    np.testing.assert_allclose(found.scatter, statistics.scatter + want, atol=1e-9)
     assert found.freedom == statistics.freedom + 30
     np.testing.assert_array_equal(found.means, statistics.means)
 

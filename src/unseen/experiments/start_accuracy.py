@@ -26,8 +26,9 @@ def start_predictions(model: Any, X: Array, training: tuple[Any, Array]) -> Arra
                 setattr(before, end, getattr(meta, start))
                 return np.asarray(before.predict(X))
     if getattr(model, "without_pool", None):
-        alone = clone(model).set_params(**model.without_pool).fit(*training)
-        return np.asarray(alone.predict(X))
+        alone = clone(model).set_params(**model.without_pool)
+        alone._calibrates = False
+        return np.asarray(alone.fit(*training).predict(X))
     return None
 
 

@@ -72,7 +72,7 @@ class RankingClassifier(BilinearClassifier):
         step = self.learning_rate / lipschitz(X, coordinates)
         # Even with few rows (class means) there are enough steps for the averaged iterate to converge.
         steps = max(self.epochs * len(X) // self.batch_size, 50 * self.epochs)
-        _, V = descend(
+        V = descend(
             X,
             codes,
             coordinates,

@@ -216,7 +216,7 @@ class SynC(TunedClassifier):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         classes = len(margin)
         one_hot = np.eye(classes)
-        _, W = descend(
+        W = descend(
             rows.X,
             rows.codes,
             one_hot,

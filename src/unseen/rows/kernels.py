@@ -36,17 +36,18 @@ def scaled(X: Array, scaling: Scaling) -> Array:
     """
     if scaling == "none":
         return X
-    if scaling == "root":
-        rooted = np.abs(X)
-        np.sqrt(rooted, out=rooted)
-        X = np.copysign(rooted, X, out=rooted)
-    return unit_rows(X)
+    if scaling == "unit":
+        return unit_rows(X)
+    rooted = np.abs(X)
+    np.sqrt(rooted, out=rooted)
+    np.copysign(rooted, X, out=rooted)
+    return unit_rows(rooted, out=rooted)
 
 
-def unit_rows(X: Array) -> Array:
+def unit_rows(X: Array, out: Array | None = None) -> Array:
     """Return rows scaled to unit length; a zero row stays zero."""
     length = np.sqrt(np.einsum("ij,ij->i", X, X))
-    return np.asarray(X / np.where(length > 0, length, 1)[:, None])
+    return np.asarray(np.divide(X, np.where(length > 0, length, 1)[:, None], out=out))
 
 
 def class_sums(X: Array, codes: Codes, weights: Array | None, classes: int) -> tuple[Array]:

@@ -273,13 +273,6 @@ def between_factor(sums: Array, counts: Array) -> Array:
     return factor
 
 
-def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> Array:
-    """Return Σₖ Σₙ∈ₖ (xₙ − mₖ)(xₙ − mₖ)ᵀ from XᵀX, the class sums (p, K) and the class sizes."""
-    factor = between_factor(sums, counts)
-    scatter: Array = second_moments - factor @ factor.T
-    return scatter
-
-
 # Scores.
 
 

@@ -89,8 +89,9 @@ def lower_inverse(L: Array) -> Array:
     """Return L⁻¹ of a lower triangular matrix."""
     if len(L) <= MOST_NUMPY_COLUMNS:
         return np.linalg.inv(L)
-    eye = np.eye(len(L), dtype=L.dtype)
-    return np.asarray(linalg.solve_triangular(L, eye, lower=True, check_finite=False))
+    eye = np.eye(len(L), dtype=L.dtype, order="F")  # LAPACK's order, so that it can be overwritten
+    solved = linalg.solve_triangular(L, eye, lower=True, check_finite=False, overwrite_b=True)
+    return np.asarray(solved)
 
 
 def lower_solver(L: Array) -> Solve:

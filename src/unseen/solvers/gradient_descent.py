@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from unseen.typing import Array, Codes
 
 Loss = Callable[[Array, Codes], tuple[Array, Array]]
+
+STEPS_DRAWN_AT_ONCE = 50
+"""Steps whose rows are drawn in one call."""
 
 
 def lipschitz(X: Array, A: Array, ridge: float = 0.0, sample: int = 512) -> float:
@@ -39,8 +42,9 @@ def descend(
     weights: Array | None = None,
     decay: Array | float = 0.0,
     ridge: float = 0.0,
-) -> tuple[Array, Array]:
-    """Take one step for each value of ``steps``; return the last V and the mean of all of them.
+    averaged: bool = True,
+) -> Array:
+    """Take one step for each value of ``steps``; return the mean of all V, or the last one.
 
     Parameters
     ----------
@@ -57,39 +61,54 @@ def descend(
         The gradient of the regulariser is V * decay.
     ridge : float
         Weight of ‖Vᵀx‖², added to the loss of each row.
+    averaged : bool
+        Whether the mean over the steps is returned.
     """
     dtype = X.dtype
     V = V.astype(dtype)
     A = A.astype(dtype)
     mean = np.zeros_like(V)
     decay = np.asarray(decay, dtype=dtype)
-    draw = _drawing(len(X), min(batch, len(X)), weights, random)
+    decays = bool(decay.any())
+    size = min(batch, len(X))
     pull = _pull if V.ndim == 2 else _latent_pull
-    done = 0
-    for done, step in enumerate(steps, start=1):
-        rows = draw()
-        gradient = pull(X[rows], codes[rows], A, loss, V, dtype.type(2 * ridge))
-        V -= dtype.type(step) * (gradient / dtype.type(len(rows)) + V * decay)
-        mean += (V - mean) / done
-    return V, (mean if done else V)
+    steps = tuple(steps)
+    draws = _draws(len(X), len(steps), size, weights, random)
+    for done, (step, rows) in enumerate(zip(steps, draws, strict=True), start=1):
+        gradient = pull(X.take(rows, axis=0), codes.take(rows), A, loss, V, dtype.type(2 * ridge))
+        gradient /= dtype.type(size)
+        if decays:
+            gradient += V * decay
+        gradient *= dtype.type(step)
+        V -= gradient
+        if averaged:
+            mean += (V - mean) / done
+    return mean if averaged and steps else V
 
 
-def _drawing(
-    N: int, size: int, weights: Array | None, random: np.random.Generator
-) -> Callable[[], Codes]:
-    """Return what draws rows as ``random.choice`` does; the weights are summed once, not each time."""
-    if weights is None:
-        return lambda: random.choice(N, size=size)
-    share = np.cumsum(weights / weights.sum(), dtype=float)
-    share /= share[-1]
-    return lambda: share.searchsorted(random.random(size), side="right")
+def _draws(
+    N: int, steps: int, size: int, weights: Array | None, random: np.random.Generator
+) -> Iterator[Codes]:
+    """Yield the rows of each step as ``random.choice`` draws them, but of many steps at a time."""
+    if weights is not None:
+        share = np.cumsum(weights / weights.sum(), dtype=float)
+        share /= share[-1]
+    for first in range(0, steps, STEPS_DRAWN_AT_ONCE):
+        shape = min(STEPS_DRAWN_AT_ONCE, steps - first), size
+        if weights is None:
+            yield from random.integers(N, size=shape)
+        else:
+            yield from share.searchsorted(random.random(shape), side="right")
 
 
 def _pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: object) -> Array:
     """Return the summed gradient of a batch with respect to one map."""
     embedded = block @ V
     _, gradient = loss(embedded @ A, codes)
-    return np.asarray(block.T @ (gradient.astype(V.dtype) @ A.T + ridge * embedded))
+    taught = gradient.astype(V.dtype, copy=False) @ A.T
+    if ridge:
+        taught += ridge * embedded
+    return np.asarray(block.T @ taught)
 
 
 def _latent_pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, ridge: object) -> Array:

@@ -92,7 +92,7 @@ def scheduled_descent(
     one_round = schedule.steps(curvature)
     for done in range(1, schedule.rounds + 1):
         with np.errstate(over="ignore", invalid="ignore"):
-            V, _ = descend(
+            V = descend(
                 X,
                 codes,
                 A,
@@ -104,6 +104,7 @@ def scheduled_descent(
                 weights=weights,
                 decay=decay,
                 ridge=ridge,
+                averaged=False,
             )
         if not np.isfinite(V).all():
             raise DivergenceError(

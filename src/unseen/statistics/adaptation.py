@@ -37,7 +37,14 @@ from unseen.statistics.seen_model import (
     seen_model,
 )
 from unseen.statistics.transport import exact_biases
-from unseen.statistics.visual_space import Pool, SeenStatistics, Space, scaled_rows, seen_statistics
+from unseen.statistics.visual_space import (
+    Pool,
+    SeenStatistics,
+    Space,
+    less_square,
+    scaled_rows,
+    seen_statistics,
+)
 from unseen.typing import Array, RowValues
 
 TRUSTED = 0.5
@@ -283,8 +290,9 @@ def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> Seen
     """Return statistics that include the scatter of the pool about its classes."""
     mass, sums = summed(kernels.soft_sums, pool.X, state.labels)
     factor = sums.T / np.sqrt(np.maximum(mass, 1e-9))
-    scatter = gram(pool.X) - factor @ factor.T
-    return replace(statistics, pool_scatter=scatter, pool_rows=len(pool))
+    scatter = less_square(gram(pool.X), factor)
+    scatter += statistics.scatter
+    return replace(statistics, scatter=scatter, pool_rows=len(pool))
 
 
 def measured(space: Space, metric: Metric) -> Space:

@@ -259,8 +259,10 @@ def plan_rehearsals(
     most = MOST_ROWS_IN_DIRECTIONS if in_directions else MOST_ROWS
     size = int(np.clip(round(pool_rows / candidates), 1, most)) if pool_rows else LEAST_ROWS
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
+    few: Rows = sample.thinned(LEAST_ROWS)
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
-        sample = sample._replace(X=sample.X @ first_directions(sample.X))
+        spanning = few if len(few.X) > SKETCH_COLUMNS else sample
+        sample = sample._replace(X=sample.X @ first_directions(spanning.X))
     rehearsals = []
     for number in range(count):
         held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
@@ -268,7 +270,7 @@ def plan_rehearsals(
         learned, judged = sample.of_classes(others), sample.of_classes(held).thinned(size)
         shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
         rehearsals.append(Rehearsal(others, held, learned, judged, shares, pool_rows > 0))
-    return RehearsalPlan(rehearsals, pool if pool_rows else rows.thinned(LEAST_ROWS).X)
+    return RehearsalPlan(rehearsals, pool if pool_rows else few.X)
 
 
 class Rehearsed(NamedTuple):

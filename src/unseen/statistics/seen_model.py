@@ -59,11 +59,13 @@ class SeenModel(NamedTuple):
         rows = None
         if self.vectors.shape[1] == self.means.shape[1]:
             rows = self.features.rows(self.vectors)
-        matrix = self.start_space.full_matrix
-        start_rows = None if rows is None else rows @ matrix
-        process = fit_process(self.vectors, self.means @ matrix, start_rows, self.features)
+        turned = self.start_space.turned_in_double
+        start_rows = None if rows is None else turned(rows)
+        process = fit_process(self.vectors, turned(self.means), start_rows, self.features)
         coef, constant = process.coefficients(self.means, rows)
-        shared = rows @ self.space.full_matrix if process.features.shared and rows is not None else None
+        shared = None
+        if process.features.shared and rows is not None:
+            shared = self.space.turned_in_double(rows)
         law = process.error_law(self.space.of_means(self.means), shared, self.counts)
         return Predictor(process, coef, constant, law)
 
@@ -83,9 +85,8 @@ class Predictor(NamedTuple):
 
     def in_space(self, space: Space) -> PrototypeMap:
         """Return the map from semantics to prototypes in a space."""
-        matrix = space.full_matrix
-        coef, constant = (self.coef @ matrix).T, (self.constant - space.center) @ matrix
-        return PrototypeMap(coef, constant, self.process.ridge, self.process.features)
+        turned = space.turned_in_double(np.vstack([self.coef, self.constant - space.center]))
+        return PrototypeMap(turned[:-1].T, turned[-1], self.process.ridge, self.process.features)
 
     def class_covariance(self, vectors: Array) -> Array:
         """Return the covariance of errors over classes; all may be shifted alike."""

@@ -12,7 +12,7 @@ from unseen.rows import kernels
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import blocks, kept, mapped, summed, within_class_scatter
+from unseen.rows.passes import between_factor, blocks, kept, mapped, summed
 from unseen.solvers.cholesky import lower_factor, lower_inverse, lower_solver
 from unseen.statistics.scorer import Affine, SignedRoot, Step, UnitLength
 from unseen.typing import Array, RowValues
@@ -26,6 +26,10 @@ FEWEST_FEATURES = 64
 
 SCALED_ROWS = 1024
 """Rows of a block that is scaled: that makes several copies of it."""
+
+MATRIX_ROWS = 512
+"""Rows or columns of a p × p matrix that are worked on at a time: a second one in double precision may
+be too much."""
 
 NEGATIVE_SHARE = 0.2
 """The share of negative entries in the sum of absolute values from which features count as signed.
@@ -75,16 +79,19 @@ class Whitening:
         dtype : dtype
             Of the factor, and so of the rows that it whitens.
         """
-        p = len(scatter)
+        p, dtype = len(scatter), np.dtype(dtype)
         if shrinkage is None:
             shrinkage = max(oas_shrinkage(scatter, freedom), LEAST_OAS_SHRINKAGE)
-        S = scatter / max(freedom, 1.0)
-        variance = float(np.trace(S)) / p
+        diagonal = scatter.diagonal() / max(freedom, 1.0)
+        variance = float(diagonal.sum()) / p
         if not variance > 0:  # every class has one row, or rows all alike
-            S, variance, shrinkage = np.zeros_like(S), 1.0, 1.0
-        S *= 1 - shrinkage
-        S[np.diag_indices(p)] += max(shrinkage, 10 * np.finfo(dtype).eps) * variance
-        return cls(center.astype(dtype), lower_factor(S.astype(dtype)), shrinkage)
+            scatter, variance, shrinkage = np.zeros_like(scatter), 1.0, 1.0
+        S = np.empty((p, p), dtype)
+        for rows in blocks(p, MATRIX_ROWS):
+            S[rows] = scatter[rows] / max(freedom, 1.0) * (1 - shrinkage)
+        ridge = max(shrinkage, 10 * float(np.finfo(dtype).eps)) * variance
+        S[np.diag_indices(p)] = diagonal * (1 - shrinkage) + ridge
+        return cls(center.astype(dtype), lower_factor(S), shrinkage)
 
     def inverse(self) -> Array:
         """Return L⁻¹, (p, p)."""
@@ -124,6 +131,15 @@ class Space:
         for rows in blocks(len(X), SCALED_ROWS):
             block = scaled_rows(X[rows], self.scaling) - center
             out[rows] = block if matrix is None else block @ matrix
+        return out
+
+    def turned_in_double(self, A: Array) -> Array:
+        """Return AM in double precision; M is converted some columns at a time."""
+        if self.matrix is None:
+            return A
+        out = np.empty((len(A), self.matrix.shape[1]))
+        for columns in blocks(self.matrix.shape[1], MATRIX_ROWS):
+            out[:, columns] = A @ self.matrix[:, columns]
         return out
 
     def of_means(self, means: Array) -> Array:
@@ -198,19 +214,30 @@ def prototype_scores(Z: Array, prototypes: Array) -> Array:
     return np.asarray(Z @ prototypes.T - 0.5 * np.einsum("ij,ij->i", prototypes, prototypes))
 
 
+def within_class_scatter(second_moments: Array, sums: Array, counts: Array) -> Array:
+    """Turn XᵀX into Σₖ Σₙ∈ₖ (xₙ − mₖ)(xₙ − mₖ)ᵀ, by the class sums (p, K) and the class sizes."""
+    return less_square(second_moments, between_factor(sums, counts))
+
+
+def less_square(M: Array, factor: Array) -> Array:
+    """Turn M into M − FFᵀ."""
+    for rows in blocks(len(M), MATRIX_ROWS):
+        M[rows] -= factor[rows] @ factor.T
+    return M
+
+
 @dataclass(frozen=True)
 class SeenStatistics:
     """The sums over labelled rows that spaces and predictors are computed from."""
 
     scaling: Scaling
-    moments: Array
-    """XᵀX, (p, p)."""
+    scatter: Array
+    """Within classes, (p, p)."""
     sums: Array
     """(p, K)."""
     counts: Array
-    pool_scatter: Array | float = 0.0
-    """Scatter of pool rows about their classes, which counts beside that of labelled rows."""
     pool_rows: int = 0
+    """Rows of the pool whose scatter about their classes is in it."""
 
     @property
     def means(self) -> Array:
@@ -222,14 +249,10 @@ class SeenStatistics:
         """Rows less classes."""
         return float(self.counts.sum()) - len(self.counts) + self.pool_rows
 
-    def scatter(self) -> Array:
-        """Return the within-class scatter, (p, p)."""
-        return within_class_scatter(self.moments, self.sums, self.counts) + self.pool_scatter
-
     def whitened(self, shrinkage: float | None, dtype: npt.DTypeLike) -> Space:
         """Return the space in which every direction varies alike within a class."""
         center = self.means.mean(axis=0)
-        whitening = Whitening.of(self.scatter(), self.freedom, center, shrinkage, dtype)
+        whitening = Whitening.of(self.scatter, self.freedom, center, shrinkage, dtype)
         return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse().T))
 
     def plain(self, dtype: npt.DTypeLike) -> Space:
@@ -242,7 +265,7 @@ def seen_statistics(rows: Rows, classes: int, scaling: Scaling) -> SeenStatistic
     moments, sums, counts = summed(
         kernels.scaled_sums, *rows, given=(classes, scaling), size=SCALED_ROWS
     )
-    return SeenStatistics(scaling, moments, sums.T, counts)
+    return SeenStatistics(scaling, within_class_scatter(moments, sums.T, counts), sums.T, counts)
 
 
 def scaled_rows(X: object, scaling: Scaling) -> Any:

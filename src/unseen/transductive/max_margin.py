@@ -219,7 +219,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         used = len(X) if weights is None else int(np.count_nonzero(weights))
         steps = max(self.epochs * used // BATCH, 50 * self.epochs)
         step = self.learning_rate / lipschitz(X, A)
-        _, mean = descend(
+        return descend(
             X,
             codes,
             A,
@@ -230,7 +230,6 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             random=random,
             weights=weights,
         )
-        return mean
 
     def _label_embedding(self, X: object) -> Any:
         return ZeroShotClassifier._label_embedding(self, X)

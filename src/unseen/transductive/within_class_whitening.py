@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from unseen.guards import whole_fit
 from unseen.inputs import read_labels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import class_sums, class_weights, gram, within_class_scatter
-from unseen.statistics.visual_space import Whitening
+from unseen.rows.passes import class_sums, class_weights, gram
+from unseen.statistics.visual_space import Whitening, within_class_scatter
 from unseen.typing import Array, RowValues
 
 
