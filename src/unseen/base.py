@@ -25,7 +25,7 @@ from unseen.model_export import ExportableModel, bare
 from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, argmax, mapped, result, spread, summed
+from unseen.rows.passes import aligned, mapped, result, spread
 from unseen.semantics import ClassTable, place_among
 from unseen.statistics import held_out
 from unseen.typing import Array, CandidateClasses, Codes, RowValues
@@ -115,7 +115,7 @@ class ZeroShotClassifier(
         sample_weight : array of N numbers, optional
         """
         with guards.whole_fit(self, X):
-            rows = inputs.labelled_rows(*self._read(X, y, sample_weight))
+            rows = self._read(X, y, sample_weight).labelled()
             self._learn(rows)
             self._rehearse(rows)
         return self
@@ -136,13 +136,13 @@ class ZeroShotClassifier(
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         warn_of_other_order(X, y, stacklevel=3)
-        best = argmax(self._candidate_scores(X))
-        classes, codes = inputs.read_labels(aligned(best, y, "y"), self._marks_unlabelled())
-        weights = None if sample_weight is None else aligned(best, sample_weight, "sample_weight")
+        scores = self._candidate_scores(X)
+        classes, codes = inputs.read_labels(aligned(scores, y, "y"), self._marks_unlabelled())
+        weights = None if sample_weight is None else aligned(scores, sample_weight, "sample_weight")
         asked = self._parameters()[1], type(self).__name__
         code_of = refusals.scored_codes(classes, self.classes_, *asked)
-        right, total = summed(kernels.hits, best, codes, weights, given=(code_of, len(classes)))
-        return float((right[total > 0] / total[total > 0]).mean())
+        answers = Rows(mapped(kernels.best_class, scores, given=(code_of,)), codes, weights)
+        return float(np.nanmean(answers.labelled().shares_right(len(classes))))
 
     @property
     def classes_(self) -> Array:

@@ -12,7 +12,7 @@ from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import labelled_rows, read_labels, read_rows
+from unseen.inputs import read_labels, read_rows
 from unseen.model_export import bare
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import aligned, class_patterns, summed
@@ -107,7 +107,7 @@ class FastTraining(WrappingClassifier):
                 )
             read = self._read(X, y, sample_weight)
             if not transductive:
-                return self._learn(labelled_rows(*read))
+                return self._learn(read.labelled())
             model = self._clone()
             model.seen_classes_, model.n_features_in_ = self.seen_classes_, self.n_features_in_
             all_patterns: list[Array] = []
@@ -132,7 +132,7 @@ class FastTraining(WrappingClassifier):
         """
         X = read_rows(self, X)
         classes, codes = read_labels(aligned(X, y, "y"), self._marks_unlabelled())
-        rows = labelled_rows(X, codes, None)
+        rows = Rows(X, codes).labelled()
         table = self._table()
         vectors = table.vectors[table.positions(classes)]
         given = bare(self), vectors

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import repeat
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from unseen import array_likes, refusals
-from unseen.rows import kernels
 from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
-from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, marked, summed, taken
-from unseen.typing import Array, Codes, RowValues
-
-UNLABELLED = -1
-"""The code of a row without a label."""
+from unseen.rows.labelled import UNLABELLED, Rows
+from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, summed
+from unseen.typing import Array, Codes
 
 FLOATS = [np.float64, np.float32]
 
@@ -115,7 +111,8 @@ def read_training(
     used = np.flatnonzero(heavy)
     recode = np.full(len(classes) + 1, UNLABELLED)
     recode[used] = np.arange(len(used))
-    return Rows(X, kept(mapped(kernels.at, codes, given=(recode,))), weights), classes[used]
+    rows = Rows(X, codes, weights).recoded(recode)
+    return rows._replace(codes=kept(rows.codes)), classes[used]
 
 
 def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
@@ -156,38 +153,6 @@ def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
     if type(y) is not np.ndarray or y.ndim != 1:
         y = array_likes.readable_labels(y)
     return coded_labels(column_or_1d(y, warn=True), minus_one)
-
-
-class Divided(NamedTuple):
-    """Training input in two parts: labelled rows and the pool."""
-
-    rows: Rows
-    pool: RowValues
-    """The unlabelled rows, (M, p)."""
-    labelled: Any
-    """Marks the labelled rows of X."""
-    unlabelled: Any
-    """Selects the others; see :func:`unseen.rows.passes.marked`."""
-    in_chunks: bool
-
-    @classmethod
-    def of(cls, read: Rows) -> Divided:
-        """Divide rows by their codes; nothing is copied where the rows of a part stand together."""
-        labelled = kept(has_label(read.codes))
-        unlabelled = marked(mapped(np.logical_not, labelled))
-        rows = read.take(marked(labelled))
-        return cls(rows, taken(read.X, unlabelled), labelled, unlabelled, in_chunks(read.X))
-
-
-def labelled_rows(X: object, codes: RowValues, weights: object) -> Rows:
-    """Leave the unlabelled rows out; nothing is copied where the others stand together."""
-    return Rows(X, codes, weights).take(marked(has_label(codes)))
-
-
-def has_label(codes: RowValues) -> RowValues:
-    """Mark the rows with a label."""
-    marks: RowValues = mapped(np.not_equal, codes, given=(UNLABELLED,))
-    return marks
 
 
 def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:

@@ -21,8 +21,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unseen.guards import whole_fit
-from unseen.inputs import UNLABELLED, read_labels
-from unseen.rows.labelled import class_folds
+from unseen.inputs import read_labels
+from unseen.rows.labelled import UNLABELLED, class_folds
 from unseen.semantics import ClassTable
 from unseen.typing import Array
 

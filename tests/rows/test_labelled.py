@@ -86,10 +86,10 @@ def test_chunks_give_the_sample_of_the_array(size: int, weighted: bool) -> None:
     np.testing.assert_array_equal(got.codes, want.codes)
     if weighted:
         np.testing.assert_array_equal(got.weights, want.weights)
-    sums = [sum(parts) for parts in zip(*chunks.thinned(10, _sums, (2.0,)), strict=True)]
+    sums = [sum(parts) for parts in zip(*chunks.drawn(10).gathered(_sums, (2.0,)), strict=True)]
     np.testing.assert_allclose(sums[0], 2 * want.X.sum(axis=0))
     assert sums[1] == len(want.codes)
-    np.testing.assert_allclose(rows.thinned(10, _sums, (2.0,))[0][0], sums[0])
+    np.testing.assert_allclose(rows.drawn(10).gathered(_sums, (2.0,))[0][0], sums[0])
 
 
 def _sums(X: Any, codes: Any, weights: Any, factor: float) -> tuple[Any, int]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.base import ZeroShotClassifier
-from unseen.rows import labelled
+from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_weights, mapped
@@ -213,7 +213,7 @@ def choose(
     dtype = judged.X.dtype
     folded = [_Fold(part, total, moments.pop(0), A, C, mu, dtype) for part in parts]
     left, right = [fold.left for fold in folded], [fold.right for fold in folded]
-    hits = judged.summed(labelled.fold_hits, (table, left, right))
+    hits = judged.summed(kernels.fold_hits, (table, left, right))
     sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
     shares = [
         own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
@@ -267,13 +267,13 @@ def fold_sums(rows: Rows, table: FoldOf) -> tuple[list[Array], Array, Array]:
             fold = rows.of_classes(part)
             moments.append(Moments(fold.X, fold.weights).dense)
         return moments, *rows.totals(len(table.fold))
-    *moments, labels, counts = rows.summed(labelled.fold_sums, (table,), 4 * BLOCK_ROWS)
+    *moments, labels, counts = rows.summed(kernels.fold_sums, (table,), 4 * BLOCK_ROWS)
     return moments, labels.T, counts
 
 
 def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[Array]) -> list[float]:
     """Return the temperature of the scores X·left·right of the rows of each fold."""
-    parts = rows.thinned(TEMPERATURE_ROWS, labelled.fold_scores, (table, left, right))
+    parts = rows.drawn(TEMPERATURE_ROWS).gathered(kernels.fold_scores, (table, left, right))
     temperatures = []
     for own in zip(*parts, strict=True):
         scores, codes, weights = zip(*own, strict=True)

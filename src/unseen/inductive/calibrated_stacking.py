@@ -11,7 +11,6 @@ from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier
-from unseen.inputs import labelled_rows
 from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
@@ -96,7 +95,7 @@ class CalibratedStacking(WrappingClassifier):
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Learn from the labelled rows, and choose the offset in rehearsals."""
         with whole_fit(self, X):
-            rows = labelled_rows(*self._read(X, y, sample_weight))
+            rows = self._read(X, y, sample_weight).labelled()
             given = self._given_bias()
             self.estimator_ = self._fitted(rows, self.seen_classes_)
             self._take_calibration(self.estimator_)

@@ -7,16 +7,16 @@ kernel of :func:`~unseen.rows.passes.summed` returns a tuple of sums, one of
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.special import log_softmax as scipy_log_softmax
-from scipy.special import logsumexp
-from scipy.special import softmax as scipy_softmax
+from scipy import sparse, special
 
-from unseen.typing import Array, Codes, Mask
+from unseen.typing import Array, Codes
+
+if TYPE_CHECKING:
+    from unseen.rows.labelled import FoldOf
 
 WIDEST_IN_DOUBLE = 512
 """Columns up to which class sums are added in double precision. Sums of numbers in single precision are
@@ -108,30 +108,63 @@ def indicator(
     return sparse.csr_matrix((values.astype(dtype), place), shape=(classes, len(codes)))
 
 
-def hits(
-    best: Codes, codes: Codes, weights: Array | None, code_of: Array, classes: int
-) -> tuple[Array, Array]:
-    """Return the weight of the rows of each class that are right, and of all of them.
+def fold_sums(X: Array, codes: Codes, weights: Array | None, table: FoldOf) -> tuple[Array, ...]:
+    """Return XᵀX of the rows of each class-wise fold, then the class totals of all."""
+    parts = [_rows_of_fold(table, f, X, codes, weights) for f in range(len(table.parts))]
+    moments = [gram(block, weight)[0] for block, _, weight in parts]
+    return (*moments, *class_totals(X, codes, weights, len(table.fold)))
 
-    ``best`` is the column of the best candidate, ``code_of`` the class of each column; a row with a
-    negative code has no label.
+
+def fold_hits(
+    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
+) -> list[Array]:
+    """Return, for each fold, the weight of the rows of each class that models get right, (L, I, J).
+
+    ``left[f]`` (p, I, K′) maps a row in I ways, ``right[f]`` (J, K′, L) from there, in J ways, to the
+    scores of the L classes that fold f holds out.
     """
-    labelled = codes >= 0
-    true = codes[labelled]
-    weight = np.ones(len(true)) if weights is None else weights[labelled]
-    right = weight * (code_of[best[labelled]] == true)
-    return np.bincount(true, right, classes), np.bincount(true, weight, classes)
+    answers = []
+    for f, (halves, others) in enumerate(zip(left, right, strict=True)):
+        block, true, weight = _rows_of_fold(table, f, X, codes, weights)
+        count, inner, classes = others.shape
+        hits = np.zeros((classes, halves.shape[1], count))
+        if len(block):
+            sums = indicator(true, classes, weight, np.dtype(float))
+            wide = others.transpose(1, 0, 2).reshape(inner, -1)
+            embedded = block @ halves.reshape(len(halves), -1)
+            for i in range(halves.shape[1]):
+                scores = embedded[:, i * inner : (i + 1) * inner] @ wide
+                best = scores.reshape(len(block), count, classes).argmax(axis=2)
+                hits[:, i] = sums @ (best == true[:, None])
+        answers.append(hits)
+    return answers
+
+
+def fold_scores(
+    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
+) -> list[tuple[Array, Array, Array | None]]:
+    """Return, for each fold, the scores X·left·right of its rows, their classes and their weights."""
+    answers = []
+    for f, (half, other) in enumerate(zip(left, right, strict=True)):
+        block, true, weight = _rows_of_fold(table, f, X, codes, weights)
+        answers.append(((block @ half) @ other, true, weight))
+    return answers
+
+
+def _rows_of_fold(
+    table: FoldOf, fold: int, X: Array, codes: Codes, weights: Array | None
+) -> tuple[Array, Codes, Array | None]:
+    """Return the rows of one fold, coded by place; nothing is copied where all are in it."""
+    here, places = table.fold[codes] == fold, table.place[codes]
+    if here.all():
+        return X, places, weights
+    return X[here], places[here], None if weights is None else weights[here]
 
 
 def magnitudes(X: Array) -> tuple[Array, Array]:
     """Return the sum of the absolute values of the negative entries, and of all entries."""
     total = np.abs(X).sum(dtype=float)
     return (total - X.sum(dtype=float)) / 2, total
-
-
-def at(codes: Codes, table: Array) -> Array:
-    """Return the entry of a table for each code."""
-    return np.asarray(table[codes])
 
 
 def place_among(codes: Codes, classes: Codes) -> Array:
@@ -142,11 +175,6 @@ def place_among(codes: Codes, classes: Codes) -> Array:
 def first_time(first_round: Array, chosen: Array, number: int) -> Array:
     """Return the round that first chose each row, now that round ``number`` chose some."""
     return np.where((first_round == 0) & (chosen > 0), number, first_round)
-
-
-def zero_as_never(first_round: Array) -> Array:
-    """Return rounds with -1 in the place of 0."""
-    return np.where(first_round > 0, first_round, -1)
 
 
 def differences(codes: Codes, others: Codes) -> tuple[int]:
@@ -164,11 +192,6 @@ def affine(X: Array, weights: Array, constant: Array) -> Array:
     return np.asarray(X @ weights + constant)
 
 
-def best_column(scores: Array) -> Array:
-    """Return the column of the largest score of each row."""
-    return np.asarray(scores.argmax(axis=1))
-
-
 def best_class(scores: Array, classes: Array) -> Array:
     """Return the class with the largest score of each row."""
     return np.asarray(classes[scores.argmax(axis=1)])
@@ -181,13 +204,13 @@ def decision(scores: Array) -> Array:
 
 def softmax(scores: Array, temperature: float, doubt: float = 0.0) -> Array:
     """Return (1 − doubt)·softmax(scores / temperature) + doubt / L."""
-    P = scipy_softmax(scores / temperature, axis=1)
+    P = special.softmax(scores / temperature, axis=1)
     return np.asarray((1 - doubt) * P + doubt / scores.shape[1] if doubt else P)
 
 
 def log_softmax(scores: Array, temperature: float) -> Array:
     """Return the logarithm of softmax(scores / temperature)."""
-    return np.asarray(scipy_log_softmax(scores / temperature, axis=1))
+    return np.asarray(special.log_softmax(scores / temperature, axis=1))
 
 
 def deviations(scores: Array) -> tuple[float]:
@@ -198,14 +221,6 @@ def deviations(scores: Array) -> tuple[float]:
 def own_score(scores: Array, codes: Codes) -> Array:
     """Return the score of the class of each row."""
     return np.take_along_axis(scores, codes[:, None], axis=1).ravel()
-
-
-def margin(scores: Array) -> Array:
-    """Return how far the best score is above the second best."""
-    if scores.shape[1] < 2:
-        return np.zeros(len(scores))
-    top = np.partition(scores, -2, axis=1)[:, -2:]
-    return np.asarray(top[:, 1] - top[:, 0])
 
 
 def soft_labels(scores: Array, biases: Array) -> Array:
@@ -225,7 +240,7 @@ def soft_sums(X: Array, labels: Array) -> tuple[Array, Array]:
 
 def log_partition(scores: Array, biases: Array) -> tuple[Array]:
     """Return Σₙ log Σₖ exp(sₙₖ + bₖ)."""
-    return (np.asarray(logsumexp(scores + biases, axis=1).sum()),)
+    return (np.asarray(special.logsumexp(scores + biases, axis=1).sum()),)
 
 
 def label_changes(before: Array, labels: Array, trusted: float) -> tuple[Array, ...]:
@@ -233,11 +248,6 @@ def label_changes(before: Array, labels: Array, trusted: float) -> tuple[Array, 
     changed = (before.argmax(axis=1) != labels.argmax(axis=1)).sum()
     sure = (labels.max(axis=1) >= trusted).sum()
     return sure, labels.sum(axis=0, dtype=float), changed, np.abs(labels - before).sum(dtype=float) / 2
-
-
-def any_above(labels: Array, least: float) -> Mask:
-    """Tell for each row whether one of its probabilities reaches a limit."""
-    return np.asarray(labels.max(axis=1) >= least)
 
 
 def purity_and_drift(
@@ -273,10 +283,7 @@ def soft_products(P: Array, factors: Array) -> tuple[Array, Array]:
 
 def with_biases(log_p: Array, biases: Array) -> Array:
     """Return log-probabilities plus one bias a class, normalised again."""
-    moved = log_p + biases
-    moved -= moved.max(axis=1, keepdims=True)
-    moved -= np.log(np.exp(moved).sum(axis=1, keepdims=True))
-    return np.asarray(moved)
+    return log_softmax(log_p + biases, 1.0)
 
 
 def pseudo_label_loss(scores: Array, codes: Codes) -> Array:

@@ -15,15 +15,21 @@ from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
 from unseen.rows.passes import (
     blocks,
     class_totals,
+    class_weights,
     constant,
     counts_by_chunk,
+    gathered,
+    kept,
     mapped,
     marked,
     summed,
     taken,
 )
 from unseen.rows.top_share import best_in_chunks
-from unseen.typing import Array, Codes, RowValues
+from unseen.typing import Array, Codes, Mask, RowValues
+
+UNLABELLED = -1
+"""The code of a row without a label."""
 
 FEWEST_CLASSES = 4  # below which no class can be held out
 
@@ -49,6 +55,20 @@ class Rows(NamedTuple):
         """Return the rows that have a weight."""
         return self.take(marked(mapped(np.greater, self.weights, given=(0,))))
 
+    def labelled(self) -> Rows:
+        """Leave the unlabelled rows out; nothing is copied where the others stand together."""
+        return self.take(marked(_has_label(self.codes)))
+
+    def divided(self) -> Divided:
+        """Divide rows by their codes; nothing is copied where the rows of a part stand together."""
+        labelled = kept(_has_label(self.codes))
+        unlabelled = marked(mapped(np.logical_not, labelled))
+        return Divided(self.take(marked(labelled)), taken(self.X, unlabelled), labelled, unlabelled)
+
+    def recoded(self, code_of: Array) -> Rows:
+        """Return the rows with the code that a table gives in place of each."""
+        return self._replace(codes=mapped(_entries, self.codes, given=(code_of,)))
+
     def of_classes(self, classes: Codes) -> Rows:
         """Return the rows of these classes, coded by their place among them."""
         own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
@@ -65,30 +85,63 @@ class Rows(NamedTuple):
         """Return the sums, over blocks of these rows, of the arrays that a kernel returns."""
         return summed(kernel, *self, given=given, size=size)
 
+    def gathered(self, kernel: Pass, given: tuple[object, ...]) -> list[Any]:
+        """Return the results of a kernel, one for each chunk of these rows; in memory they are one."""
+        return gathered(kernel, *self, given=given)
+
     def totals(self, classes: int) -> tuple[Array, Array]:
         """Return the sums (p, classes) and the weights of the classes, in one pass."""
         return class_totals(self.X, self.codes, classes, self.weights)
 
-    def thinned(self, most: int, then: Pass | None = None, given: tuple[Any, ...] = ()) -> Any:
-        """Return at most ``most`` rows of each class, drawn by content, in memory.
+    def shares_right(self, classes: int) -> Array:
+        """Return the share of each class's rows whose X, a code, is their own; NaN for no rows."""
+        right = self.take(marked(mapped(np.equal, self.X, self.codes)))
+        hits, total = (class_weights(r.codes, classes, r.weights) for r in (right, self))
+        return np.asarray(hits / np.where(total > 0, total, np.nan))
+
+    def drawn(self, most: int) -> Rows:
+        """Return at most ``most`` rows of each class, drawn by content; chunks stay chunks.
 
         Which rows are drawn depends on their values alone: not on their order, nor on class names.
-        With ``then``, what it makes of their X, codes and weights, as a list: one entry a chunk.
         """
-        X, codes, weights = self
-        if not isinstance(codes, Chunks):
-            if len(codes) == 0 or np.bincount(codes).max() <= most:
-                return self if then is None else [then(*self, *given)]
-            keys = content_keys(X)
-            limits = _limits([_smallest_keys(keys, codes, most, None)], most)
-            thin = Rows(*_below_limits(X, codes, weights, keys, limits, None, ()))
-            return thin if then is None else [then(*thin, *given)]
-        keys = mapped(content_keys, X).kept()
-        limits = _limits(_gathered_keys(keys, codes, most), most)
-        parts = X.gathered(_below_limits, codes, weights, keys, given=(limits, then, given))
-        if then is not None:
-            return parts
-        return Rows(*(None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)))
+        X, codes, _ = self
+        if isinstance(codes, Chunks):
+            keys = mapped(content_keys, X).kept()
+            limits = _limits(_gathered_keys(keys, codes, most), most)
+            return self.take(marked(mapped(_below_limit, keys, codes, given=(limits,))))
+        if len(codes) == 0 or np.bincount(codes).max() <= most:
+            return self
+        keys = content_keys(X)
+        limits = _limits([_smallest_keys(keys, codes, most, None)], most)
+        return self.take(np.flatnonzero(_below_limit(keys, codes, limits)))
+
+    def thinned(self, most: int) -> Rows:
+        """Return at most ``most`` rows of each class, drawn as by :meth:`drawn`, in memory."""
+        few = self.drawn(most)
+        if not few.in_chunks:
+            return few
+        return Rows(*(p if p is None else np.concatenate(p.gathered(np.asarray)) for p in few))
+
+
+class Divided(NamedTuple):
+    """Training input in two parts: labelled rows and the pool."""
+
+    rows: Rows
+    pool: RowValues
+    """The unlabelled rows, (M, p)."""
+    labelled: Any
+    """Marks the labelled rows of X."""
+    unlabelled: Any
+    """Selects the others; see :func:`unseen.rows.passes.marked`."""
+
+
+def _entries(codes: Codes, table: Array) -> Array:
+    return np.asarray(table[codes])
+
+
+def _has_label(codes: RowValues) -> RowValues:
+    marks: RowValues = mapped(np.not_equal, codes, given=(UNLABELLED,))
+    return marks
 
 
 def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
@@ -204,22 +257,9 @@ def _limits(parts: list[list[npt.NDArray[np.uint64]]], most: int) -> npt.NDArray
     return limits
 
 
-def _below_limits(
-    X: Array,
-    codes: Codes,
-    weights: Array | None,
-    keys: npt.NDArray[np.uint64],
-    limits: npt.NDArray[np.uint64],
-    then: Pass | None,
-    given: tuple[object, ...],
-) -> Any:
-    """Return the rows whose key is at most the limit of their class."""
-    keep = np.flatnonzero(keys <= limits[codes])
-    found = X[keep], codes[keep], None if weights is None else weights[keep]
-    return found if then is None else then(*found, *given)
-
-
-# Class-wise folds. A row belongs to the fold that holds its class out; the functions below are kernels.
+def _below_limit(keys: npt.NDArray[np.uint64], codes: Codes, limits: npt.NDArray[np.uint64]) -> Mask:
+    """Mark the rows whose key is at most the limit of their class."""
+    return np.asarray(keys <= limits[codes])
 
 
 class FoldOf(NamedTuple):
@@ -239,56 +279,3 @@ class FoldOf(NamedTuple):
         for number, part in enumerate(parts):
             fold[part], place[part] = number, np.arange(len(part))
         return cls(fold, place, parts)
-
-
-def fold_sums(X: Array, codes: Codes, weights: Array | None, table: FoldOf) -> tuple[Array, ...]:
-    """Return XᵀX of the rows of each fold, then the class sums and the class weights of all."""
-    folds, classes = table.fold[codes], len(table.fold)
-    parts = (_rows_of_fold(folds, f, X, weights) for f in range(len(table.parts)))
-    moments = [kernels.gram(*part)[0] for part in parts]
-    labels = kernels.class_sums(X, codes, weights, classes)
-    return (*moments, *labels, *kernels.class_weights(codes, weights, classes))
-
-
-def fold_hits(
-    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
-) -> list[Array]:
-    """Return, for each fold, the weight of the rows of each class that models get right, (L, I, J).
-
-    ``left[f]`` (p, I, K′) maps a row in I ways, ``right[f]`` (J, K′, L) from there, in J ways, to the
-    scores of the L classes that fold f holds out.
-    """
-    folds, places, answers = table.fold[codes], table.place[codes], []
-    for f, (halves, others) in enumerate(zip(left, right, strict=True)):
-        block, true, weight = _rows_of_fold(folds, f, X, places, weights)
-        count, inner, classes = others.shape
-        hits = np.zeros((classes, halves.shape[1], count))
-        if len(block):
-            sums = kernels.indicator(true, classes, weight, np.dtype(float))
-            wide = others.transpose(1, 0, 2).reshape(inner, -1)
-            embedded = block @ halves.reshape(len(halves), -1)
-            for i in range(halves.shape[1]):
-                scores = embedded[:, i * inner : (i + 1) * inner] @ wide
-                best = scores.reshape(len(block), count, classes).argmax(axis=2)
-                hits[:, i] = sums @ (best == true[:, None])
-        answers.append(hits)
-    return answers
-
-
-def fold_scores(
-    X: Array, codes: Codes, weights: Array | None, table: FoldOf, left: list[Array], right: list[Array]
-) -> list[tuple[Array, Array, Array | None]]:
-    """Return, for each fold, the scores X·left·right of its rows, their classes and their weights."""
-    folds, places, answers = table.fold[codes], table.place[codes], []
-    for f, (half, other) in enumerate(zip(left, right, strict=True)):
-        block, true, weight = _rows_of_fold(folds, f, X, places, weights)
-        answers.append(((block @ half) @ other, true, weight))
-    return answers
-
-
-def _rows_of_fold(fold_of_row: Codes, fold: int, *arrays: Any) -> list[Any]:
-    """Return the rows of one fold; nothing is copied where all or none are."""
-    here = fold_of_row == fold
-    if here.all():
-        return list(arrays)
-    return [None if a is None else a[here] for a in arrays]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from fastapi import Request, Response
 
-from unseen.inputs import UNLABELLED
+from unseen.rows.labelled import UNLABELLED
 from unseen.serving.batching import Answered
 from unseen.serving.request_bodies import json_response, refuse
 from unseen.typing import JsonObject, Label

@@ -11,12 +11,10 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.guards import whole_fit
-from unseen.inputs import UNLABELLED, Divided
 from unseen.model_export import bare
-from unseen.rows import kernels
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
-from unseen.rows.labelled import Rows
+from unseen.rows.labelled import UNLABELLED, Rows
 from unseen.rows.passes import in_chunks, mapped
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
@@ -138,8 +136,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         observer: Observer | None = None,
     ) -> Split:
         """Learn from rows that have been read; the labelled ones are compressed before all others."""
-        parts = Divided.of(read)
-        if parts.in_chunks and (known is not None or observer is not None):
+        parts, chunks = read.divided(), read.in_chunks
+        if chunks and (known is not None or observer is not None):
             raise ValueError(
                 f"{type(self).__name__}.fit takes 'known' and 'observer' with rows in memory only, and "
                 "X comes in chunks. Give np.asarray(X), or leave both out."
@@ -148,7 +146,7 @@ class TransductiveClassifier(ZeroShotClassifier):
         certain = self._read_known(known, len(parts.pool), split.candidates)
         split = replace(split, known=certain, observer=observer)
         first_round = self._fit_split(split, compress)
-        if parts.in_chunks:
+        if chunks:
             self._note_chunks(read.X, read.codes, parts.unlabelled, split, first_round)
         else:
             self._note(split, first_round)
@@ -226,10 +224,14 @@ class TransductiveClassifier(ZeroShotClassifier):
         labels = X.mapped(_labels, codes, given=given, out=np.zeros(1, dtype))
         self.transduction_ = labels.result()
         if in_chunks(first_round):
-            trusted = mapped(kernels.zero_as_never, first_round).put_back(*unlabelled, 0)
+            trusted = mapped(_never_as_minus_one, first_round).put_back(*unlabelled, 0)
         else:
             trusted = codes.constant(0)
         self.labelled_round_ = trusted.result()
+
+
+def _never_as_minus_one(first_round: Array) -> Array:
+    return np.where(first_round > 0, first_round, -1)
 
 
 def _labels(

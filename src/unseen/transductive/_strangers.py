@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from unseen.guards import whole_fit
-from unseen.inputs import UNLABELLED, labelled_rows, read_labels, read_rows
-from unseen.rows.labelled import Rows
+from unseen.inputs import read_labels, read_rows
+from unseen.rows.labelled import UNLABELLED, Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
 from unseen.statistics.strangers import StrangerModel, fit_strangers
@@ -112,7 +112,7 @@ class StrangerAnswers:
         table = self._table()  # type: ignore[attr-defined]
         classes = classes if len(classes) else table.classes[:0]
         seen = table.vectors[table.positions(classes)]
-        labelled, certain = labelled_rows(X, codes, None), pool[list(known or {})]
+        labelled, certain = Rows(X, codes).labelled(), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
         called, odds = self._judged(found, X, pool, certain)
         if called.any() and self._learns_from_pool():

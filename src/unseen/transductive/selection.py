@@ -169,7 +169,7 @@ class BalancedSelection:
                 "The 'by' parameter of BalancedSelection must be 'probability' or 'margin'. "
                 f"Got {self.by!r} instead."
             )
-        return mapped(kernels.margin, log_p)
+        return mapped(_margin, log_p)
 
 
 @dataclass(frozen=True)
@@ -247,6 +247,14 @@ def reviewed_strategy(
     for alarm in review.alarms.values():
         warnings.warn(f"{owner}: {alarm}", AdaptationWarning, stacklevel=5)
     return BalancedSelection(prior=review.shares), review
+
+
+def _margin(scores: Array) -> Array:
+    """Return how far the best score is above the second best."""
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores))
+    top = np.partition(scores, -2, axis=1)[:, -2:]
+    return np.asarray(top[:, 1] - top[:, 0])
 
 
 def _where_equal(codes: Codes, others: Codes, weights: Array) -> Array:

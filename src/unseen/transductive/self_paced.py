@@ -107,8 +107,7 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         start = self._pool_scores(split.pool)
         rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
         for selection in rounds:
-            more = selection.of(split.pool)
-            more = more._replace(codes=mapped(kernels.at, more.codes, given=(code_of,)))
+            more = selection.of(split.pool).recoded(code_of)
             self._teach(_with_rows(split.rows, more), classes, candidates, compress)
             rounds.scores = self._pool_scores(split.pool)
         self.history_ = rounds.history

@@ -211,7 +211,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             state = stage.state
             _show(split, number, state.assignment)
             self.history_.append(PrototypeRound.of(number, state.step, *state.assignment.scores.shape))
-            trusted = mapped(kernels.any_above, state.assignment.labels, given=(TRUSTED,))
+            surest = mapped(np.max, state.assignment.labels, given=(1,))
+            trusted = mapped(np.greater_equal, surest, given=(TRUSTED,))
             first_round = kept(mapped(kernels.first_time, first_round, trusted, given=(number,)))
         self.shares_ = stage.state.shares
         self._keep(split, stage.answer())

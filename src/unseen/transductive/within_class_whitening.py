@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from unseen.guards import whole_fit
-from unseen.inputs import labelled_rows, read_labels
+from unseen.inputs import read_labels
+from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
 from unseen.statistics.visual_space import Whitening, within_class_scatter
 from unseen.typing import Array, RowValues
@@ -79,7 +80,7 @@ class WithinClassWhitening(
             check_consistent_length(X, codes)
             if not len(classes):
                 raise ValueError("WithinClassWhitening found no labelled row. Label some rows in y.")
-            rows = labelled_rows(X, codes, None)
+            rows = Rows(X, codes).labelled()
             sums = class_sums(rows.X, rows.codes, len(classes))
             counts = class_weights(rows.codes, len(classes))
             center = (sums / counts).mean(axis=1)
