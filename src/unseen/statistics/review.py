@@ -63,9 +63,8 @@ CALIBRATION_ROWS = 600
 
 CALIBRATION_PARTS = 3, 5
 """Every second rehearsal of the calibration holds out a third of the seen classes at most, the others a
-fifth: with a third, fewer classes are left to learn from than the fit has, and probabilities are too
-timid by 0.02; with a fifth, answers are given among fewer, and they are too sure by 0.03 (six folds of
-seen classes of eleven data sets)."""
+fifth: thirds leave fewer classes to learn from than the fit has, fifths ask for answers among fewer. On
+six folds of seen classes of eleven data sets, confidence is too low by 0.02 and too high by 0.03."""
 
 SKETCH_ROWS, SKETCH_NUMBERS = 3000, 4_000_000
 """Rows of the pool that the review looks at, and numbers in them, at most; rehearsals have as many. Up
