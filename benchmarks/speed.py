@@ -136,14 +136,14 @@ def fits(problem: Problem) -> Iterator[tuple[str, float | None, Fit, Callable[[A
         return f"{len(model.history_)} rounds"
 
     eszsl = ESZSL(semantics, gamma=C / 2, lam=mu)
-    yield "ESZSL", 1.1, lambda: eszsl.fit(X, y), nothing
-    yield "ASTE, exact", 1.0, lambda: ASTE(semantics, **ridges).fit(X, y), gap
+    yield "ESZSL", 0.4, lambda: eszsl.fit(X, y), nothing
+    yield "ASTE, exact", 0.4, lambda: ASTE(semantics, **ridges).fit(X, y), gap
     whole = problem.all_rows, problem.labels
     yield "TASTE, four rounds", 1.4, lambda: TASTE(semantics, **four).fit(*whole), rounds
     yield "TASTE, plain norm", 2.0, lambda: TASTE(semantics, **plain_norm).fit(*whole), rounds
     for inner in (ASTE(semantics, **ridges), eszsl, PrototypeRidge(semantics, lam=1.0)):
         fast = FastTraining(inner)
-        yield f"Fast-{type(inner).__name__}", 0.1, lambda m=fast: m.fit(X, y), nothing
+        yield f"Fast-{type(inner).__name__}", 0.05, lambda m=fast: m.fit(X, y), nothing
     for name, settings in (("Fast-TASTE", four), ("Fast-TASTE, plain norm", plain_norm)):
         fast = FastTraining(TASTE(semantics, **settings))
         yield name, 0.5, lambda m=fast: m.fit(*whole), rounds
@@ -162,7 +162,7 @@ def scoring(problem: Problem) -> Line:
     _, vectors = model._resolve()
     W = (model.compatibility_ @ vectors.T).astype(X.dtype)
     product, scores = problem.best(lambda: X @ W), problem.best(lambda: model.decision_function(X))
-    return Line("decision_function, against X @ W", scores / product, 1.3, scores, 0.0)
+    return Line("decision_function, against X @ W", scores / product, 1.15, scores, 0.0)
 
 
 def references(problem: Problem) -> Iterator[tuple[str, Fit, Callable[[Any], str]]]:

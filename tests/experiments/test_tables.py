@@ -10,11 +10,12 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from unseen.experiments import paper
+from unseen.experiments import paper, published_comparison
 from unseen.experiments.answer_tables import MOST_CURVES
 from unseen.experiments.published_comparison import why_not
 from unseen.experiments.result_figures import all_figures
@@ -209,6 +210,18 @@ def test_every_published_number_has_its_features():
     assert len(paper.times()) == 5
     ours = {m.table_name for m in catalogue().values()}
     assert {p.method for t in ("II", "IV") for p in paper.accuracies(t)} <= ours
+
+
+@pytest.mark.parametrize(("features", "shown"), [("VGG-19 (fc7)", "+1.0"), ("resnet101", "–")])
+def test_no_difference_between_numbers_that_cannot_be_compared(features, shown):
+    line = next(
+        p for p in paper.accuracies("II") if p.method == "ESZSL" and p.features == "VGG-19 (fc7)"
+    )
+    results = SimpleNamespace(
+        value=lambda *_, **__: Value("", line.mean + 1, ("key",)), features=lambda _: features
+    )
+    found = published_comparison._pair(results, line, f"CUB:{paper.split()}", "ESZSL")
+    assert found[published_comparison._COLUMNS.index("Difference")].text == shown
 
 
 @pytest.mark.skipif(not SOURCES, reason=f"needs {SHARED / 'paper'}")

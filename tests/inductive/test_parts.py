@@ -1,78 +1,13 @@
-"""Shared parts of the inductive systems: engine, hinge, calibration, rectified similarities."""
+"""Shared parts of the inductive systems: calibration, rectified similarities."""
 
 from __future__ import annotations
-
-from itertools import repeat
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from unseen.inductive.sse import rectified, relu_gradients, relu_similarities
-from unseen.solvers.gradient_descent import _draws, descend
-from unseen.solvers.hinge import fit_squared_hinge, match_signs, squared_hinge
-from unseen.solvers.losses import ranking_hinge, structured_hinge, weighted_ranking
 from unseen.statistics.attributes import platt
-
-
-def naive(scores, codes, kind):
-    costs = []
-    for s, y in zip(scores, codes, strict=True):
-        lost = [max(0.0, 1 + s[k] - s[y]) for k in range(len(s)) if k != y]
-        rank = sum(v > 0 for v in lost)
-        weight = sum(1 / i for i in range(1, rank + 1)) / max(rank, 1) if kind == "warp" else 1.0
-        costs.append(weight * sum(lost))
-    return np.array(costs)
-
-
-@pytest.mark.parametrize(("loss", "kind"), [(ranking_hinge, "sum"), (weighted_ranking, "warp")])
-def test_ranking_losses_by_a_naive_loop_and_by_differences(loss, kind):
-    random = np.random.default_rng(0)
-    scores, codes = random.normal(size=(20, 6)), random.integers(6, size=20)
-    costs, gradient = loss(scores, codes)
-    np.testing.assert_allclose(costs, naive(scores, codes, kind))
-    step = 1e-6 * random.normal(size=scores.shape)  # too small to change a rank
-    moved, _ = loss(scores + step, codes)
-    np.testing.assert_allclose(moved - costs, (gradient * step).sum(axis=1), atol=1e-11)
-
-
-def test_margins_of_pairs():
-    scores, codes = np.array([[0.0, 0.5, 0.2]]), np.array([0])
-    table = np.array([[0.0, 0.1, 2.0], [0.1, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    cost, gradient = structured_hinge(scores, codes, table)
-    assert cost[0] == pytest.approx(2.2)
-    np.testing.assert_array_equal(gradient, [[-1, 0, 1]])
-
-
-def test_one_piece_of_the_latent_engine_is_the_plain_engine():
-    random = np.random.default_rng(0)
-    X, codes, A = random.normal(size=(40, 5)), random.integers(4, size=40), random.normal(size=(3, 4))
-    start = random.normal(size=(5, 3))
-    same = {"batch": 8, "decay": 0.1, "ridge": 0.2}
-    plain = descend(
-        X, codes, A, ranking_hinge, start, repeat(0.01, 30), random=np.random.default_rng(1), **same
-    )
-    latent = descend(
-        X, codes, A, ranking_hinge, start[None], repeat(0.01, 30),
-        random=np.random.default_rng(1), **same,
-    )  # fmt: skip
-    np.testing.assert_allclose(latent[0], plain, atol=1e-12)
-
-
-def test_repeated_regressions_never_raise_the_squared_hinge():
-    random = np.random.default_rng(0)
-    X, codes = random.normal(size=(60, 4)), random.integers(3, size=60)
-    signs = match_signs(codes, 3, float)
-    inverse = np.linalg.inv(X.T @ X + np.eye(4))
-
-    def loss(W):
-        return squared_hinge(signs, X @ W) + (W**2).sum()
-
-    found = [
-        loss(fit_squared_hinge(signs, lambda T: inverse @ X.T @ T, lambda W: X @ W, rounds))
-        for rounds in (1, 2, 5, 20)
-    ]
-    assert found == sorted(found, reverse=True)
 
 
 def test_platt_is_a_logistic_regression_on_smoothed_labels():
@@ -106,15 +41,3 @@ def test_rectified_similarities_and_their_gradients():
     dw, dV = 1e-6 * random.normal(size=3), 1e-6 * random.normal(size=(4, 3))
     moved = (pull * (relu_similarities(X, V + dV, w + dw) - S)).sum()
     assert moved == pytest.approx((to_w @ dw) + (to_V * dV).sum(), abs=1e-10)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_rows_are_drawn_as_a_generator_draws_them(weighted) -> None:
-    weights = np.random.default_rng(0).random(200)
-    weights[::3] = 0
-    weights = weights if weighted else None
-    share = None if weights is None else weights / weights.sum()
-    ours, theirs = np.random.default_rng(1), np.random.default_rng(1)
-    for steps in (120, 7):  # a second descent goes on with the same generator
-        for rows in _draws(200, steps, 21, weights, ours):
-            np.testing.assert_array_equal(rows, theirs.choice(200, size=21, p=share))

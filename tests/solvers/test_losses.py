@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from unseen.rows.kernels import pseudo_label_loss
-from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
+from unseen.solvers.losses import (
+    adaptive_structural_cost,
+    ranking_hinge,
+    structured_hinge,
+    weighted_ranking,
+)
 
 
 def test_figure_2_to_machine_precision() -> None:
@@ -43,3 +48,32 @@ def test_gradients_by_finite_differences(loss: Any) -> None:
             step[n, k] = 1e-6
             slope = (loss(S + step, codes)[0].sum() - loss(S - step, codes)[0].sum()) / 2e-6
             assert gradient[n, k] == pytest.approx(slope, abs=1e-6)
+
+
+def naive_ranking(scores, codes, kind):
+    costs = []
+    for s, y in zip(scores, codes, strict=True):
+        lost = [max(0.0, 1 + s[k] - s[y]) for k in range(len(s)) if k != y]
+        rank = sum(v > 0 for v in lost)
+        weight = sum(1 / i for i in range(1, rank + 1)) / max(rank, 1) if kind == "warp" else 1.0
+        costs.append(weight * sum(lost))
+    return np.array(costs)
+
+
+@pytest.mark.parametrize(("loss", "kind"), [(ranking_hinge, "sum"), (weighted_ranking, "warp")])
+def test_ranking_losses_by_a_naive_loop_and_by_differences(loss, kind):
+    random = np.random.default_rng(0)
+    scores, codes = random.normal(size=(20, 6)), random.integers(6, size=20)
+    costs, gradient = loss(scores, codes)
+    np.testing.assert_allclose(costs, naive_ranking(scores, codes, kind))
+    step = 1e-6 * random.normal(size=scores.shape)  # too small to change a rank
+    moved, _ = loss(scores + step, codes)
+    np.testing.assert_allclose(moved - costs, (gradient * step).sum(axis=1), atol=1e-11)
+
+
+def test_margins_of_pairs():
+    scores, codes = np.array([[0.0, 0.5, 0.2]]), np.array([0])
+    table = np.array([[0.0, 0.1, 2.0], [0.1, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    cost, gradient = structured_hinge(scores, codes, table)
+    assert cost[0] == pytest.approx(2.2)
+    np.testing.assert_array_equal(gradient, [[-1, 0, 1]])

@@ -46,7 +46,7 @@ def beside_paper(results: Results, table: str) -> Table:
             alone.append([Value(line.method), _published(line), *blank, Value(why), *ends])
     notes = [
         "The difference is that of the default. Where the features (or the split, or the data) differ, "
-        "the two numbers are not comparable, whatever their difference.",
+        "the two numbers are not comparable, and none is given.",
         FORMS_NOTE,
         results.trials_note,
     ]
@@ -62,11 +62,11 @@ def _pair(results: Results, line: paper.Published, dataset: str, method: str) ->
     """Return one line of the table: a published number beside one method on one data set."""
     forms = [results.value(dataset, method, preset=preset) for preset in FORM_NAMES]
     default, features = forms[-1], results.features(dataset)
-    difference = Value("–")
-    if default.number is not None:
+    difference, reason = Value("–"), why_not(dataset, features, line.features)
+    if default.number is not None and not reason:
         gap = default.number - line.mean
         difference = Value(signed(gap), gap, default.keys, f"mean accuracy minus {line.mean!r}")
-    verdict = Value(why_not(dataset, features, line.features) or "comparable")
+    verdict = Value(reason or "comparable")
     name = line.method if line.method in ("", method) else f"{line.method} ({method})"
     ends = Value(f"{line.column} / {dataset}"), Value(f"{line.features} / {features}")
     return [Value(name), _published(line), *forms, difference, verdict, *ends]
