@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from toys import Toy
 from unseen import ASTE, ESZSL, SJE, FastTraining, PrototypeRidge
 from unseen.model_selection import ClassWiseKFold
-from unseen.solvers.structural import structural_objective
+from unseen.solvers.losses import structural_objective
 
 
 def labelled(toy: Toy) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

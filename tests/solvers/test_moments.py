@@ -10,8 +10,9 @@ import pytest
 from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.rows.labelled import Rows
-from unseen.solvers import moments, shared_subspace
-from unseen.solvers.moments import Metric, Moments, Ridge, Sums, ridge_solver
+from unseen.solvers import moments, shared_subspace, structural
+from unseen.solvers.moments import Moments, Ridge, Sums, ridge_solver
+from unseen.solvers.structural import Metric, covariance_metric, ridge_by
 from unseen.transductive import _structural_problem
 from unseen.transductive.selection import BalancedSelection
 
@@ -37,7 +38,7 @@ def test_products_need_no_matrix(weighted: bool) -> None:
 
 
 def metric_of(X: Any, codes: Any) -> Metric:
-    found = Sums.of(Rows(X, codes), int(codes.max()) + 1).metric(0.3)
+    found = covariance_metric(Sums.of(Rows(X, codes), int(codes.max()) + 1), 0.3)
     assert found is not None
     return found
 
@@ -80,7 +81,7 @@ def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None
     codes = np.arange(300) % 5
     X, R = random.normal(size=(300, 40)), random.normal(size=(40, 3))
     metric = metric_of(X, codes)
-    for G in (Ridge(Moments(X), 5.0), Ridge(metric.moments, 5.0, metric)):
+    for G in (Ridge(Moments(X), 5.0), ridge_by(metric, metric.moments, 5.0)):
         np.testing.assert_allclose(G.dense @ ridge_solver(G, 3)(R), R, atol=1e-6)
 
 
@@ -104,7 +105,7 @@ def test_scores_do_not_depend_on_the_way(
     """
     monkeypatch.setattr(_structural_problem, "ROUND_ERROR", 3e-4)
     monkeypatch.setattr(_structural_problem, "ROUGH_ERROR", 1.5e-3)
-    monkeypatch.setattr(moments, "METRIC_ERROR", 1e-5)
+    monkeypatch.setattr(structural, "METRIC_ERROR", 1e-5)
     X, y = data.transductive()
     pool = data.X[data.test_unseen]
     monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 10**9)
@@ -129,7 +130,7 @@ def test_rough_rounds_change_few_labels(
     monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0)
     monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
     monkeypatch.setattr(shared_subspace, "MOST", 1)
-    monkeypatch.setattr(moments, "MOST", 1)
+    monkeypatch.setattr(structural, "MOST", 1)
     assert (model.fit(X, y).transduction_ != direct).mean() <= 0.02
 
 

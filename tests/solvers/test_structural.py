@@ -11,12 +11,9 @@ from scipy import optimize
 from unseen.inductive.bilinear import semantic_ridge
 from unseen.rows.passes import class_sums, error_sums
 from unseen.solvers import structural
+from unseen.solvers.losses import structural_objective
 from unseen.solvers.moments import Moments, Ridge, one_domain
-from unseen.solvers.structural import (
-    frank_wolfe,
-    structural_objective,
-    two_domains,
-)
+from unseen.solvers.structural import frank_wolfe, two_domains
 
 
 def problem(seed: int, n: int = 40, p: int = 6, q: int = 4, k: int = 5) -> tuple[Any, ...]:

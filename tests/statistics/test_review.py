@@ -15,7 +15,7 @@ from unseen.rows.labelled import Rows
 from unseen.scale.local import LocalChunks
 from unseen.solvers import row_space
 from unseen.statistics import review as reviewing
-from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan
+from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
     LEAST_DEVIATION,
@@ -141,7 +141,7 @@ def test_rehearsals_do_not_depend_on_the_order_of_rows_and_classes() -> None:
     one = rehearse(model, rows, 5, 60, 6)
     model, rows = seen_rows(np.random.default_rng(2).permutation(18))
     other = rehearse(model, rows, 5, 60, 6)
-    for name in ("start", "gains", "rehearsed", "temperature"):
+    for name in ("start", "gains", "rehearsed"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-6)
     assert one.gains.shape == one.rehearsed.shape == (6, 3)
     assert one.start.shape == (6,)
@@ -210,14 +210,14 @@ def test_a_review_leaves_the_rows_as_they_were() -> None:
 @pytest.mark.parametrize("p", [20, FEWEST_FEATURES, 300])
 def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
     rows, pool, seen, vectors = sketch_problem(p)
-    want = reviewing.review_pool(rows, pool, seen, vectors)
+    want = reviewing.review_pool(rows, pool, seen, vectors, calibrates=True)
     chunks = Rows(LocalChunks.of(rows.X, (100, 80)), LocalChunks.of(rows.codes, (100, 80)))
     random = np.random.default_rng(0)
     turn, order = random.permutation(len(pool)), random.permutation(15)
     turned = Rows(rows.X[::-1], np.argsort(order)[rows.codes[::-1]])
     for got in (
-        reviewing.review_pool(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors),
-        reviewing.review_pool(turned, pool[turn], seen[order], vectors),
+        reviewing.review_pool(chunks, LocalChunks.of(pool, (30, 18)), seen, vectors, calibrates=True),
+        reviewing.review_pool(turned, pool[turn], seen[order], vectors, calibrates=True),
     ):
         assert want is not None
         assert got is not None
@@ -225,6 +225,41 @@ def test_a_review_is_the_same_on_chunks_and_in_any_order(p: int) -> None:
         assert got.evenness == pytest.approx(want.evenness, abs=1e-5)
         np.testing.assert_allclose(got.shares, want.shares, atol=1e-5)
         np.testing.assert_allclose(got.rehearsed, want.rehearsed, atol=1e-5)
+        assert got.temperature == pytest.approx(want.temperature, rel=1e-3)
+        assert got.doubt == pytest.approx(want.doubt, abs=1e-3)
+        np.testing.assert_allclose(got.masses, want.masses, atol=1e-3)
+
+
+def test_calibration_sees_nothing_of_the_held_out_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither their vectors nor their rows are learned from, and shares are those of the pool."""
+    rows, pool, seen, vectors = sketch_problem()
+    learned, plans = [], []
+
+    def spied_model(statistics: Any, own: Any, *given: Any) -> Any:
+        learned.append((len(own), statistics.counts.sum()))
+        return seen_model(statistics, own, *given)
+
+    def spied_rounds(pool: Any, prior: Any, start: Any, plan: Any) -> Any:
+        plans.append(plan)
+        return adapt(pool, prior, start, plan)
+
+    monkeypatch.setattr(reviewing, "seen_model", spied_model)
+    monkeypatch.setattr(reviewing, "adapt", spied_rounds)
+    review = reviewing.review_pool(rows, pool, seen, vectors, 2, calibrates=True)
+    assert review is not None
+    assert review.masses is not None
+    assert review.even > 0.5
+    assert [classes for classes, _ in learned] == [15, 15 - 4, 15 - 3]  # at most a third, a fifth
+    assert [count for _, count in learned] == [12 * 15, 12 * 11, 12 * 12]
+    assert plans[-1].shares == pytest.approx(np.full(3, 1 / 3), abs=0.1)
+    assert plans[-1].tie > FIRM_TIE
+
+
+def test_a_review_that_need_not_calibrate_does_not() -> None:
+    rows, pool, seen, vectors = sketch_problem()
+    review = reviewing.review_pool(rows, pool, seen, vectors)
+    assert review is not None
+    assert review.masses is None
 
 
 def test_a_sketch_of_many_rows_is_that_of_the_rows_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:

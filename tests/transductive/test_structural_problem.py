@@ -11,8 +11,8 @@ from unseen.inductive.bilinear import Choice, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
 from unseen.solvers import moments, shared_subspace
-from unseen.solvers.moments import Moments, Ridge, Sums
-from unseen.solvers.structural import frank_wolfe, two_domains
+from unseen.solvers.moments import Moments, Sums
+from unseen.solvers.structural import covariance_metric, frank_wolfe, ridge_by, two_domains
 from unseen.transductive._structural_problem import StructuralProblem
 
 
@@ -25,15 +25,15 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     A, B = random.normal(size=(4, 6)), random.normal(size=(4, 3))
     pool, codes, weights = random.normal(size=(3, 30)), np.arange(3), np.full(3, 2.0)
     C, mu = 2.0, 0.5
-    metric = Sums.of(many, 6).metric(shrinkage)
+    metric = covariance_metric(Sums.of(many, 6), shrinkage)
     problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)))
     problem.labelled_only(1e-6, max_iter=9999)  # as TASTE does: the start knows no metric
     problem.measure(C, shrinkage, Sums.of(many, 6))
     found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
     solve = two_domains(
-        Ridge(Moments(few.X), C, metric),
+        ridge_by(metric, Moments(few.X), C),
         semantic_ridge(A, mu),
-        Ridge(Moments(pool, weights), C, metric),
+        ridge_by(metric, Moments(pool, weights), C),
         semantic_ridge(B, mu),
     )
     whole = frank_wolfe(

@@ -26,8 +26,8 @@ class ALE(RankingClassifier):
 
     - The rank is counted over all seen classes. The original estimates it from how many draws it
       takes to find a violation, since it has many classes.
-    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction
-      that all of them share out of the curvature. They are brought to unit length as in the original,
+    - Rows and class vectors are centred (``center_``, ``semantic_center_``): the direction that all of
+      them share then adds nothing to the curvature. They are brought to unit length as in the original,
       but for those of one column.
     - Batches, a constant step divided by the curvature, a start at zero and averaging, as in ``SJE``,
       where the original draws single rows and stops early on a validation set.

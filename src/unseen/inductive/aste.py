@@ -23,12 +23,13 @@ from unseen.inductive.bilinear import (
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
-from unseen.solvers.losses import adaptive_structural_cost, structured_hinge
-from unseen.solvers.scheduled_descent import scheduled_descent
-from unseen.solvers.structural import (
-    frank_wolfe,
+from unseen.solvers.losses import (
+    adaptive_structural_cost,
     structural_objective,
+    structured_hinge,
 )
+from unseen.solvers.scheduled_descent import scheduled_descent
+from unseen.solvers.structural import frank_wolfe
 from unseen.typing import Array, CandidateClasses, RandomState
 
 DESCENT = choices(

@@ -41,11 +41,11 @@ class CMT(TunedClassifier):
     NIPS 2013. Deviations:
 
     - The start is the ridge regression from rows to semantics, cut to its first h directions and
-      written in the nearly linear part of tanh; a few steps of L-BFGS bend it. The original starts at
-      random. So there is nothing random here, and stopping early takes the place of a validation set.
-    - The penalty is on the product Θ₁Θ₂, the map that the network is while tanh is nearly linear, so
-      that the start is the optimum of the linear problem; γ is chosen on class-wise folds unless it
-      is given.
+      written in the nearly linear part of tanh; a few steps of L-BFGS improve it. The original starts
+      at random. Here nothing is random, and stopping early takes the place of a validation set.
+    - The penalty is on the product Θ₁Θ₂, the map that the network computes while tanh is nearly
+      linear, so that the start is the optimum of the linear problem; γ is chosen on class-wise folds
+      unless it is given.
     - No novelty detection: whether to answer among seen or unseen classes is the choice of
       ``candidates``.
 

@@ -35,7 +35,7 @@ class DataEnlargement(WrappingClassifier):
     ----------
     estimator_ : estimator
     enlarged_classes_ : array
-        All classes that it was taught.
+        All classes that it was trained on.
 
     Examples
     --------

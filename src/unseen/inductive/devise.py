@@ -22,14 +22,14 @@ class DeViSE(RankingClassifier):
     A. Frome, G. Corrado, J. Shlens, S. Bengio, J. Dean, M. Ranzato and T. Mikolov, "DeViSE: a deep
     visual-semantic embedding model", NIPS 2013. Deviations:
 
-    - The features are given. The original continues into the network that makes them.
+    - The features are given. The original also trains the network that computes them.
     - All wrong classes count, as in its equation; the original draws them at random and stops at the
       first violation.
-    - Rows and class vectors are centred (``center_``, ``semantic_center_``): it takes the direction
-      that all of them share out of the curvature.
+    - Rows and class vectors are centred (``center_``, ``semantic_center_``): the direction that all of
+      them share then adds nothing to the curvature.
     - Semantic vectors are brought to unit length as in the original, but for those of one column. The
-      margin is 1 and the start is zero, so that margin and step are one single scale (the original:
-      0.1).
+      margin is 1 and the start is zero, so that margin and step size are a single scale (the original
+      has a margin of 0.1).
     - Batches, a constant step divided by the curvature, and averaging, as in ``SJE``.
 
     Not verified: the original's step sizes, which belong to its network.

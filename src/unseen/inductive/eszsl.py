@@ -7,8 +7,7 @@ from unseen.citation import Citation
 from unseen.inductive.bilinear import BilinearClassifier, in_own_span, semantic_ridge
 from unseen.published import CODE, choices, holds, sets
 from unseen.rows.labelled import Rows
-from unseen.solvers.cholesky import solver
-from unseen.solvers.moments import Ridge, ridge_solver
+from unseen.solvers.moments import Ridge, ridge_solver, solver
 from unseen.typing import Array, CandidateClasses
 
 

@@ -44,7 +44,7 @@ class JLSE(TunedClassifier):
 
     - The dictionaries start at the class means and at the class vectors. Each further pass codes the
       training rows again, with a reward for atoms that S finds like their own class, and fits the atoms
-      to these codes with as much weight on where they started; rows to be predicted have no reward.
+      to these codes, with as much weight on their start; rows to be predicted have no reward.
     - A squared hinge, by repeated ridge regressions, takes the place of the hinge.
     - γ is in units of the mean squared length of the atoms about their mean, the same in both spaces,
       and is chosen on class-wise folds unless it is given; the ridges on S are fixed.

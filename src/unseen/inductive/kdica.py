@@ -17,7 +17,7 @@ from unseen.typing import Array, CandidateClasses
 
 
 class KDICA(DAP):
-    """DAP on components that vary with the attributes and not with the class beside them.
+    """DAP on components that vary with the attributes, but not with the class otherwise.
 
         max over B  tr Bᵀ(T + α·XᵀLX) B    subject to  Bᵀ(β·D + I) B = I
         T = Σₙ (xₙ − x̄)(xₙ − x̄)ᵀ                        variance of all rows

@@ -19,7 +19,7 @@ class LatEm(RankingClassifier):
         F(x, k) = max over i of (x − x̄)ᵀVᵢ(aₖ/‖aₖ‖ − ā)
 
     xₙ is a row, aₖ the vector of class k, x̄ and ā their means, Vᵢ (p×q) one of H compatibilities
-    (``pieces``). Each score teaches the piece that attained it.
+    (``pieces``). Each score trains the piece that attained it.
 
     Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein and B. Schiele, "Latent embeddings for zero-shot
     classification", CVPR 2016. Deviations:

@@ -24,7 +24,7 @@ Prepared: TypeAlias = tuple[Sums, Array, Array | None, npt.DTypeLike]
 
 
 class LearnedAttributes(TunedClassifier):
-    """Design attributes of the seen classes, and foretell those of unseen classes from semantics.
+    """Design attributes of the seen classes, and predict those of unseen classes from semantics.
 
         max over A  tr Aᵀ(J − λL)A,   AᵀA = I
         min over W, b  Σₙ ‖Aᵧₙ − Wᵀxₙ − b‖² + γ‖W‖²,   score of class j = −‖Ãⱼ − Wᵀx − b‖²

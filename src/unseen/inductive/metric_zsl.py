@@ -42,7 +42,7 @@ class MetricZSL(TunedClassifier):
     - A few steps of L-BFGS from the ridge regression (W, b) and the identity (M) take the place of
       stochastic descent from a random start; stopping early takes the place of the penalty on M.
     - Coordinates of the span of the seen classes: M and W are learned only where seen classes vary;
-      outside of it D compares nothing.
+      D ignores what lies outside of it.
     - γ and λ are chosen on class-wise folds unless they are given.
 
     Not verified: the original's number of columns of M and its weights on each data set.

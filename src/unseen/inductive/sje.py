@@ -29,7 +29,7 @@ class SJE(RankingClassifier):
     Z. Akata, S. Reed, D. Walter, H. Lee and B. Schiele, "Evaluation of output embeddings for
     fine-grained image classification", CVPR 2015. Deviations: batches of rows instead of single
     rows; a constant step, divided by the curvature, with averaging (Polyak) instead of a tuned
-    decreasing one; a start at zero, which makes the margin and the step one single scale.
+    decreasing one; a start at zero, so that margin and step size are a single scale.
     ``schedule="rounds"`` is the descent of the paper on ASTE, which trains SJE with settings "similar
     to ASTE": rounds of step sizes 1, 0.1, 0.01, the last V.
 

@@ -1,14 +1,16 @@
 """Losses on scores: the adaptive structural cost of ASTE, and the ranking losses of the hinge family.
 
 Each takes scores S (n × K) and the codes of the true classes, and returns the cost of each row with
-a subgradient of the same shape as S. All but the weighted ranking are convex in S.
+a subgradient of the same shape as S. All but the weighted ranking are convex in S. The objective of
+ASTE sums its cost over the rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from unseen.typing import Array, Codes
+from unseen.rows.passes import summed
+from unseen.typing import Array, Codes, RowValues
 
 
 def adaptive_structural_cost(scores: Array, codes: Codes) -> tuple[Array, Array]:
@@ -32,6 +34,33 @@ def adaptive_structural_cost(scores: Array, codes: Codes) -> tuple[Array, Array]
     gradient[rows, best] += 1
     gradient[rows, codes] -= 1
     return cost, gradient
+
+
+def structural_objective(
+    X: RowValues,
+    codes: object,
+    A: Array,
+    V: Array,
+    C: float,
+    mu: float,
+    weights: object = None,
+) -> float:
+    """Return Eq. (11) for labelled rows, with the semantic ridge μ, in one pass.
+
+    It is J(V) of :mod:`unseen.solvers.structural` without pseudo-labelled rows.
+    """
+    norm = float(np.square(V @ A).sum() + mu * np.square(V).sum())
+    given = V.astype(X.dtype), A.astype(X.dtype), mu
+    return C / 2 * norm + float(summed(_costs, X, codes, weights, given=given)[0])
+
+
+def _costs(
+    X: Array, codes: Codes, weights: Array | None, V: Array, A: Array, mu: float
+) -> tuple[float]:
+    embedded = X @ V
+    cost, _ = adaptive_structural_cost(embedded @ A, codes)
+    cost = cost + mu * np.square(embedded).sum(axis=1)
+    return (float(cost.sum(dtype=float) if weights is None else cost @ weights),)
 
 
 def structured_hinge(scores: Array, codes: Codes, margin: float | Array = 1.0) -> tuple[Array, Array]:

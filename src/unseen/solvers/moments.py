@@ -1,4 +1,8 @@
-"""Sums over labelled rows, second moments that are formed where they are needed, and ridge systems."""
+"""Ridge systems: sums over labelled rows, second moments formed where they are needed, and solutions.
+
+A system is solved in a subspace where right-hand sides are few, else by Cholesky's factorisation: in
+single precision, refined to double, where that pays.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,20 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
 
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import between_factor, blocks, class_totals, gram, in_chunks, labelled_sums
-from unseen.solvers.cholesky import LEAST_SINGLE_COLUMNS, Solve, solver
+from unseen.rows.passes import blocks, class_totals, gram, in_chunks, labelled_sums
+from unseen.solvers.cholesky import MOST_NUMPY_COLUMNS, Solve
 from unseen.solvers.images import Halves, Operator
-from unseen.solvers.krylov import TOLERANCE, Subspace, System
-from unseen.solvers.shared_subspace import LABELLED, MOST, SharedSubspace, first_of
+from unseen.solvers.krylov import TOLERANCE, System
+from unseen.solvers.shared_subspace import LABELLED, SharedSubspace, first_of
 from unseen.typing import Array, Codes
+
+LEAST_SINGLE_COLUMNS = 1024
+"""Columns from which a factor in single precision is worth its refinement."""
+
+REFINEMENTS = 8
 
 LEAST_SUBSPACE_COLUMNS = LEAST_SINGLE_COLUMNS
 """Columns of the features from which a subspace may pay."""
@@ -25,11 +35,6 @@ COLUMNS_PER_RIGHT_SIDE = 48
 
 CACHED_ROWS = 2048
 """Rows of a block that is multiplied twice while it is in the cache."""
-
-METRIC_ERROR = 0.3
-"""Bound on the relative error of M⁻¹R for the first right-hand sides R where XᵀX is not formed. What M
-is in the span that this takes is then the metric. On folds of seen classes of AwA1 (two draws),
-Fast-TASTE has 36.2 % with it, 37.2 % with the whole of M, 33.1 % with the first 256 directions of M."""
 
 FORMED_AFTER = 0.18
 """Passes over the rows for so many columns, as a share of p, take as long as forming XᵀX: 0.065 of
@@ -132,61 +137,6 @@ def moments_of(X: Any, codes: Any, classes: int, weights: Any) -> tuple[Moments,
 
 
 @dataclass(frozen=True)
-class Metric:
-    """M = share·(XᵀX − FFᵀ) + rest·I, by which a regulariser measures weights: a shrunk covariance."""
-
-    moments: Moments
-    factor: Array
-    """F (p, K): class sums over the roots of class sizes, so that XᵀX − FFᵀ is the scatter."""
-    share: float
-    rest: float
-
-    @property
-    def scatter(self) -> Array:
-        """share·(XᵀX − FFᵀ), (p, p); computed at each call, since solvers keep what they need."""
-        own = self.moments.dense
-        factor = self.factor.astype(own.dtype, copy=False)
-        M: Array = factor @ factor.T
-        np.subtract(own, M, out=M)
-        M *= own.dtype.type(self.share)
-        return M
-
-    @property
-    def dense(self) -> Array:
-        """The matrix, (p, p)."""
-        M = self.scatter
-        M[np.diag_indices_from(M)] += self.rest
-        return M
-
-    def solver(self, columns: int) -> Solve:
-        """Return the map R → M⁻¹R for right-hand sides of about so many columns, given all at once.
-
-        Of few right-hand sides of many wide rows whose XᵀX is not formed, in a subspace of few passes.
-        """
-        rows, width, dtype = self.moments.rows, self.moments.width, self.moments.dtype
-        if rows is None or len(rows) < width or not pays(self.moments, columns):
-            return self._formed_solver(columns)
-        space = Subspace([self.moments.__matmul__, self.spread], width, width // MOST, dtype)
-        system = System(np.array([self.share, -self.share, self.rest]))
-
-        def solve(R: Array) -> Array:
-            tol = np.inf if space.rank else METRIC_ERROR  # the first right-hand sides decide the span
-            return space.solve(R, system, tol)[0].astype(float)
-
-        return first_of(solve, lambda: self._formed_solver(columns))
-
-    def _formed_solver(self, columns: int) -> Solve:
-        """Solve with the scatter: of XᵀX·R − FFᵀR, in single precision, too little would be left."""
-        solve = ridge_solver(Ridge(Moments.given(self.scatter), 2 * self.rest), columns)
-        return lambda R: 2 * solve(R)
-
-    def spread(self, B: Array) -> Array:
-        """Return FFᵀB."""
-        F = self.factor.astype(B.dtype, copy=False)
-        return np.asarray(F @ (F.T @ B))
-
-
-@dataclass(frozen=True)
 class Sums:
     """All that a ridge needs of labelled rows."""
 
@@ -214,19 +164,6 @@ class Sums:
             counts=self.counts[kept],
         )
 
-    def metric(self, shrinkage: float | None) -> Metric | None:
-        """Return the within-class covariance, shrunk to its mean variance and of mean variance 1.
-
-        ``None`` means the identity: the plain ridge of the paper.
-        """
-        if shrinkage is None:
-            return None
-        factor = between_factor(self.labels, self.counts)
-        mean = (self.second.trace - float(np.square(factor).sum())) / len(factor)
-        if not mean > 0:
-            return None
-        return Metric(self.second, factor, (1.0 - shrinkage) / mean, shrinkage)
-
     @property
     def moments(self) -> Array:
         """XᵀX, of shape (p, p)."""
@@ -240,32 +177,27 @@ class Sums:
 
 @dataclass(frozen=True)
 class Ridge:
-    """G = 2XᵀX + C·M, with the identity for M where no metric is given."""
+    """G = 2XᵀX + C·I."""
 
     moments: Moments
     C: float
-    metric: Metric | None = None
 
     @property
     def dense(self) -> Array:
         """The matrix, (p, p)."""
         G: Array = 2 * self.moments.dense
-        if self.metric is None:
-            G[np.diag_indices_from(G)] += self.C
-            return G
-        M = self.metric.dense
-        M *= G.dtype.type(self.C)
-        G += M
+        G[np.diag_indices_from(G)] += self.C
         return G
 
     def coefficients(self, place: int) -> Array:
-        """Return the factors of the operators of a shared subspace; G's own is at ``place``."""
+        """Return the factors of the operators of a shared subspace; XᵀX of G is at ``place``."""
         kappa = np.array([0.0, 0.0, 0.0, self.C])
-        if self.metric is not None:
-            share, rest = self.metric.share, self.metric.rest
-            kappa = self.C * np.array([share, 0.0, -share, rest])
         kappa[place] += 2.0
         return kappa
+
+    def subspace(self) -> SharedSubspace:
+        """Return a subspace in which systems with G are solved."""
+        return self.moments.subspace()
 
 
 def pays(moments: Moments, columns: int) -> bool:
@@ -281,9 +213,7 @@ def ridge_solver(G: Ridge, columns: int, space: SharedSubspace | None = None) ->
     if space is None:
         if not pays(G.moments, columns):
             return solver(G.dense)
-        space = G.moments.subspace()
-        if G.metric is not None:
-            space.with_metric(G.metric.spread)
+        space = G.subspace()
     return first_of(space.system(System(G.coefficients(LABELLED))), lambda: solver(G.dense))
 
 
@@ -297,3 +227,49 @@ def ridge_path(moments: Moments, values: Sequence[float], R: Array, tol: float) 
     """Return (2XᵀX + C·I)⁻¹R for every C, all from one subspace where that pays."""
     space = moments.subspace(tol) if pays(moments, R.shape[1]) else None
     return [ridge_solver(Ridge(moments, C), R.shape[1], space)(R) for C in values]
+
+
+def solver(G: Array, tol: float = 1e-8) -> Solve:
+    """Return the map R → G⁻¹R, of relative residual ``tol``.
+
+    A large G is factored in single precision, which takes half the time, and each solution is refined
+    by its residual in double precision; where that does not settle, G is factored again in double.
+    """
+    if len(G) < LEAST_SINGLE_COLUMNS:
+        return _double(G)
+    rough = rough_solver(G)
+    G = G.astype(float, copy=False)
+
+    def solve(R: Array) -> Array:
+        R = R.astype(float, copy=False)
+        solution = rough(R)
+        wanted = tol * np.linalg.norm(R, axis=0)
+        for _ in range(REFINEMENTS):
+            residual = R - G @ solution
+            if (np.linalg.norm(residual, axis=0) <= wanted).all():
+                return solution
+            solution += rough(residual)
+        return _double(G)(R)
+
+    return solve
+
+
+def rough_solver(G: Array) -> Solve:
+    """Return a map near R → G⁻¹R, good as a preconditioner; single precision where G is large."""
+    if len(G) < LEAST_SINGLE_COLUMNS:
+        return _double(G)
+    try:
+        factor = linalg.cho_factor(G.astype(np.float32), check_finite=False, overwrite_a=True)
+    except linalg.LinAlgError:  # too near to singular for single precision
+        return _double(G)
+    return lambda R: np.asarray(
+        linalg.cho_solve(factor, R.astype(np.float32), check_finite=False).astype(R.dtype)
+    )
+
+
+def _double(G: Array) -> Solve:
+    if len(G) <= MOST_NUMPY_COLUMNS:
+        inverse = np.linalg.inv(np.linalg.cholesky(G.astype(float, copy=False)))
+        return lambda R: np.asarray(inverse.T @ (inverse @ R))
+    factor = linalg.cho_factor(G.astype(float), check_finite=False, overwrite_a=True)
+    return lambda R: np.asarray(linalg.cho_solve(factor, R, check_finite=False))

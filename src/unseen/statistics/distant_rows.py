@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,6 +22,8 @@ class DistantRows:
     """The rows that are farthest from every candidate; how many is given, not learned."""
 
     FILE_KEY = "distant-rows"
+    judges_rows: ClassVar[bool] = False
+    """Whether it looks at rows, which no fit changes, or at their distances to the classes of one."""
 
     threshold: float
     """The distance from which a row is called a stranger."""

@@ -10,7 +10,7 @@ held-out rows of the other seen classes are strangers as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -103,6 +103,8 @@ class StrangerModel:
     """What tells strangers from the rows of candidates."""
 
     FILE_KEY = "stranger-model"
+    judges_rows: ClassVar[bool] = True
+    """Whether it looks at rows, which no fit changes, or at their distances to the classes of one."""
 
     space: Space
     """In which rows are compared with points."""

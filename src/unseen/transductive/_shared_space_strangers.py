@@ -39,9 +39,9 @@ class DistantStrangers(StrangerAnswers):
         return super()._found(labelled, seen, classes, pool, share)
 
     def _seen_by(self, found: Any, X: Any) -> Array:
-        if isinstance(found, DistantRows):
-            return np.asarray(self.stranger_score(X))  # type: ignore[attr-defined]
-        return super()._seen_by(found, X)
+        if found.judges_rows:
+            return super()._seen_by(found, X)
+        return np.asarray(self.stranger_score(X))  # type: ignore[attr-defined]
 
     def _pool_labels(self, X: Array, pool: Codes) -> Array:
         return self.transduction_[pool]

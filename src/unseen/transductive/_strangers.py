@@ -13,7 +13,7 @@ from unseen.inputs import read_labels, read_rows
 from unseen.rows.labelled import UNLABELLED, Rows
 from unseen.rows.passes import chunked
 from unseen.semantics import place_among
-from unseen.statistics.strangers import StrangerModel, fit_strangers
+from unseen.statistics.strangers import fit_strangers
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, Codes, Label, Mask, RowValues
 
@@ -118,7 +118,7 @@ class StrangerAnswers:
         if called.any() and self._learns_from_pool():
             fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
             self._note_left_out(X, called, pool)
-            if not isinstance(found, StrangerModel):  # distances to the classes of the fit
+            if not found.judges_rows:  # it judged distances to the classes of the first fit
                 found = self._found(labelled, seen, classes, X[pool], share)
                 called, odds = self._judged(found, X, pool, certain)
         best = self._pool_labels(X, pool)

@@ -15,8 +15,9 @@ from unseen.inductive._paper_descent import (
 from unseen.inductive.bilinear import BilinearClassifier
 from unseen.rows.labelled import Rows
 from unseen.solvers.gradient_descent import lipschitz
+from unseen.solvers.losses import structural_objective
 from unseen.solvers.scheduled_descent import scheduled_descent, two_domain_cost
-from unseen.solvers.structural import StructuralSolution, structural_objective
+from unseen.solvers.structural import StructuralSolution
 from unseen.typing import Array
 
 

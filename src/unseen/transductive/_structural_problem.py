@@ -12,9 +12,7 @@ from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks
 from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import (
-    Metric,
     Moments,
-    Ridge,
     Sums,
     moments_of,
     one_domain,
@@ -22,8 +20,11 @@ from unseen.solvers.moments import (
 )
 from unseen.solvers.row_space import row_space
 from unseen.solvers.structural import (
+    Metric,
     StructuralSolution,
+    covariance_metric,
     frank_wolfe,
+    ridge_by,
     two_domains,
 )
 from unseen.typing import Array
@@ -85,7 +86,7 @@ class StructuralProblem:
         sums : Sums, optional
             Of the rows whose covariance it is, when they are not those of the problem.
         """
-        metric = (self._choice.sums if sums is None else sums).metric(shrinkage)
+        metric = covariance_metric(self._choice.sums if sums is None else sums, shrinkage)
         self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
         if self._space is not None and metric is not None:
             self._space.with_metric(metric.spread)
@@ -99,7 +100,7 @@ class StructuralProblem:
         """Solve ASTE; its gap is certified unless rounds follow."""
         nothing = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
         X, moments, metric, basis = self._coordinates(nothing)[1:]
-        G = Ridge(moments, self._choice.C, metric)
+        G = ridge_by(metric, moments, self._choice.C)
         solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
         return self._frank_wolfe(X, basis, solve, tol=tol, max_iter=max_iter, certified=last)
 
@@ -118,9 +119,9 @@ class StructuralProblem:
         C, mu = self._choice.C, self._choice.mu
         second, labels, sizes = moments_of(pool, rows.codes, self._B.shape[1], rows.weights)
         solve = two_domains(
-            Ridge(moments, C, metric),
+            ridge_by(metric, moments, C),
             semantic_ridge(self._A, mu),
-            Ridge(second, C, metric),
+            ridge_by(metric, second, C),
             semantic_ridge(self._B, mu),
             self._space,
             self._near,

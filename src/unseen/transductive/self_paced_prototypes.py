@@ -263,8 +263,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         if auto and seen.any() and not seen.all():
             return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:
-            review = review_pool(split.rows, split.pool, split.seen, split.vectors, self.rehearsals)
-            self.review_ = review
+            classes = split.seen, split.vectors
+            self.review_ = review_pool(split.rows, split.pool, *classes, self.rehearsals, True)
         if self.review_ is None:
             return plan
         self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt

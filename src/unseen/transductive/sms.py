@@ -15,7 +15,7 @@ from unseen.rows.passes import (
     spread,
 )
 from unseen.solvers.moments import Moments, Ridge, one_domain
-from unseen.solvers.structural import two_domains
+from unseen.solvers.structural import covariance_metric, ridge_by, two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive.rounds import SelfPacedRounds, scored_pool
 from unseen.transductive.selection import BalancedSelection, reviewed_strategy
@@ -139,8 +139,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
-        if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
-            self._refuse("shrinkage", "None or a number in (0, 1]")
+        shrinkage = self._share("shrinkage")
         A, B, dtype, pool = split.seen.T, split.vectors.T, split.rows.X.dtype, split.pool
         # The review comes first, so that its sample and the p × p sums are not in memory at once.
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
@@ -156,8 +155,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             return np.zeros(len(pool), dtype=np.intp)
         if C is None and split.described:
             self.C_ = 2 * ROUND_C * sums.scale
-        metric = sums.metric(self.shrinkage)
-        G, H2 = Ridge(sums.second, self.C_, metric), semantic_ridge(B, self.mu_)
+        metric = covariance_metric(sums, shrinkage)
+        G, H2 = ridge_by(metric, sums.second, self.C_), semantic_ridge(B, self.mu_)
         by_hand = self._number("pool_weight")  # "auto": the pool weighs as much as the labelled rows
         omega = float(sums.counts.sum()) / len(pool) if by_hand is None else by_hand
         labels = sums.labels
@@ -169,7 +168,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
             R = 2 * labels @ A.T + 2 * class_sums(X, codes, B.shape[1], weights) @ B.T
-            G2 = Ridge(Moments(X, weights), self.C_, metric)
+            G2 = ridge_by(metric, Moments(X, weights), self.C_)
             del X
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             del G2  # release these rows before the next are gathered
