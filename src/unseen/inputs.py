@@ -58,6 +58,13 @@ class InputChecks:
             return float(value)
         self._refuse(name, "'auto' or a number >= 0")
 
+    def _share(self, name: str) -> float | None:
+        """Return a parameter that is None or a share, a number in (0, 1]."""
+        value = getattr(self, name)
+        if value is None or (isinstance(value, Real) and 0 < float(value) <= 1):
+            return None if value is None else float(value)
+        self._refuse(name, "None or a number in (0, 1]")
+
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         """Say what a parameter must be."""
         raise ValueError(

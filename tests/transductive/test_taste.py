@@ -224,6 +224,17 @@ def test_generalised_pool(toy: Toy) -> None:
     assert (model.transduction_[hidden] == truth[hidden]).mean() > 0.8
 
 
+@pytest.mark.parametrize("make", [SMS, TASTE])
+@pytest.mark.parametrize("value", ["auto", 0.0, 1.5])
+def test_a_shrinkage_that_is_no_share_is_refused(make: Any, value: object, toy: Toy) -> None:
+    """Once a text was compared with a number, and the message was Python's."""
+    model = make(toy.semantics, shrinkage=value, selection=BalancedSelection())
+    with pytest.raises(
+        ValueError, match=r"shrinkage' parameter of \w+ must be None or a number in \(0, 1\]"
+    ):
+        model.fit(*toy.transductive())
+
+
 def test_no_unlabelled_row_is_no_transduction(toy: Toy) -> None:
     model = TASTE(toy.semantics).fit(toy.X[toy.train], toy.y[toy.train])
     assert model.history_ == []

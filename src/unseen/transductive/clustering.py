@@ -16,7 +16,7 @@ from unseen.typing import Array, CandidateClasses
 
 
 class SemiSupervisedClustering(PointClassifier):
-    """Cluster the pool around class points that a linear map draws from semantics.
+    """Cluster the pool around class points that a linear map predicts from semantics.
 
         min over D, R  Σₙ ‖zₙ − D aᵧₙ‖² + λ Σₘₖ Rₘₖ ‖zₘ − D aₖ‖² + γ‖D‖²
 

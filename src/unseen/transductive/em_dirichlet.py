@@ -33,8 +33,8 @@ class EMDirichlet(SoftLabelClassifier):
         minimise over u, α   −Σᵢₖ uᵢₖ log Dir(zᵢ; αₖ) + Σᵢₖ uᵢₖ log uᵢₖ − λ Σₖ πₖ log πₖ
 
     z = softmax(τ·cos(x, t)) are the features, u soft labels, π = Σᵢ uᵢ/N the class shares and
-    λ = ⌊L/e⌋·N: few classes are preferred, about e of them. In turn, α is moved by steps that minorise
-    and maximise the likelihood, then u ∝ Dir(z; α)·exp(⌊L/e⌋·(log π + 1)). At the end clusters are
+    λ = ⌊L/e⌋·N: few classes are preferred, about e of them. In turn, α takes steps of minorise-maximise
+    on the likelihood, then u ∝ Dir(z; α)·exp(⌊L/e⌋·(log π + 1)). At the end clusters are
     matched with classes, one to one, by the mean z of their rows. With many more classes in the pool
     than e, classes are merged, and few remain.
 

@@ -40,7 +40,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
 
     n runs over labelled rows, m over the pool; bₘ is the pseudo-label of row m, of which every class
     gets a like share, uₘ whether it is trusted, and aₖ the vector of class k. Rounds alternate between
-    B and u (an assignment by optimal transport) and V (averaged stochastic descent from where it was).
+    B and u (an assignment by optimal transport) and V (averaged descent from its last value).
 
     X. Li and Y. Guo, "Max-margin zero-shot learning for multi-class classification", AISTATS 2015, and
     X. Li, Y. Guo and D. Schuurmans, "Semi-supervised zero-shot classification with label representation

@@ -29,9 +29,9 @@ class PrototypePropagation(PointClassifier):
     prototype labels a row, of the pool or new.
 
     Label propagation is D. Zhou, O. Bousquet, T. Lal, J. Weston and B. Schölkopf, "Learning with local
-    and global consistency", NIPS 2003; class prototypes among the nodes are in Y. Kalantidis, G. Tolias
-    and others, "Label propagation for zero-shot classification with vision-language models" (ZLaP),
-    CVPR 2024. Ours:
+    and global consistency", NIPS 2003; class prototypes among the nodes are in V. Stojnić,
+    Y. Kalantidis and G. Tolias, "Label propagation for zero-shot classification with vision-language
+    models" (ZLaP), CVPR 2024. Ours:
 
     - Rows are whitened by the within-class covariance of the seen classes; ``shrinkage=None`` gives
       plain features.

@@ -37,7 +37,7 @@ class SharedSpacePrototypes(DistantStrangers, SharedSpaceClassifier):
     of it in the end, so that probabilities are as sure as those of the encoder. Class shares are equal
     unless the sizes of the predicted classes vary more than chance allows; where the first answers
     could be those of an even pool, classes that attract too many rows are held back. No step minimises
-    an objective; ``moved`` in ``history_`` says how labels come to rest.
+    an objective; ``moved`` in ``history_`` shows how labels settle.
 
     Labelled rows, of candidates or of other classes, count in b, M and W as rows whose class is
     certain; with none, the answer rests on texts and pool alone. The method is our own.

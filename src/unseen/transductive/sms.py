@@ -139,8 +139,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         return {"shrinkage": (0.1, 0.2, 0.5), "selection": ("balanced", "transport")}
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
-        if self.shrinkage is not None and not 0 < self.shrinkage <= 1:
-            self._refuse("shrinkage", "None or a number in (0, 1]")
+        shrinkage = self._share("shrinkage")
         A, B, dtype, pool = split.seen.T, split.vectors.T, split.rows.X.dtype, split.pool
         # The review comes first, so that its sample and the p × p sums are not in memory at once.
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
@@ -156,7 +155,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             return np.zeros(len(pool), dtype=np.intp)
         if C is None and split.described:
             self.C_ = 2 * ROUND_C * sums.scale
-        metric = covariance_metric(sums, self.shrinkage)
+        metric = covariance_metric(sums, shrinkage)
         G, H2 = ridge_by(metric, sums.second, self.C_), semantic_ridge(B, self.mu_)
         by_hand = self._number("pool_weight")  # "auto": the pool weighs as much as the labelled rows
         omega = float(sums.counts.sum()) / len(pool) if by_hand is None else by_hand

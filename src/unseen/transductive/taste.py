@@ -215,7 +215,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, own, choice.temperature)
         self.C_, self.mu_ = choice.C, choice.mu
-        shrinkage = self._shrinkage()
+        shrinkage = self._share("shrinkage")
         if not rounds or (shrinkage is None and C is not None):
             return problem
         if C is None and split.described:
@@ -249,9 +249,3 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self.objective_, self.n_iter_ = solution.objective, solution.n_iter
         gaps = (solution.gap, solution.relative_gap) if solution.certified else (np.nan, np.nan)
         self.duality_gap_, self.relative_gap_ = gaps
-
-    def _shrinkage(self) -> float | None:
-        value = self.shrinkage
-        if value is None or 0 < value <= 1:
-            return value
-        self._refuse("shrinkage", "None or a number in (0, 1]")
