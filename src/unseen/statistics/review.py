@@ -265,11 +265,12 @@ def _answers(review: Review, rows: Rows, sample: Rows, seen: Array, held: Codes)
     candidates = candidates_of(model, seen[held], np.full(len(held), -1))
     judged = sample.of_classes(held)
     pool = Pool(scaled_rows(judged.X, model.space.scaling), model.space)
-    *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, None), Plan())
-    plan = replace(review, learned_shares=end.shares).plan(Plan())
-    if plan.shares is not None:
-        start = start_of(model, candidates, pool, plan.shares)
-        *_, end = adapt(pool, candidates.prior, start, plan)
+    shares = np.full(len(held), 1 / len(held))
+    if LEAST_BELIEF <= review.even <= 1 - LEAST_BELIEF:
+        *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, None), Plan())
+        shares = end.shares
+    plan = replace(review, learned_shares=shares).plan(Plan())
+    *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, plan.shares), plan)
     S = end.assignment.scores + end.assignment.biases
     few = np.argsort(content_keys(judged.X), kind="stable")[:CALIBRATION_ROWS]
     return S[few] / max(float(S.std(axis=1).mean()), 1e-12), judged.codes[few]
