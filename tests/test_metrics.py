@@ -149,6 +149,11 @@ def test_predictions_may_come_as_objects(true, pred):
     assert metrics.per_class_accuracy(true, np.array(pred, dtype=object)) == 0.5
 
 
+@pytest.mark.filterwarnings("error")
+def test_some_predictions_of_other_classes_are_wrong_without_a_warning():
+    assert metrics.per_class_accuracy(["a", "b"], ["a", "z"]) == 0.5
+
+
 def test_two_candidates_may_come_as_one_column():
     assert metrics.top_k_accuracy(["a", "b"], [-1.0, 2.0], ["a", "b"], k=1) == 1.0
 
