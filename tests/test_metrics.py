@@ -144,6 +144,11 @@ def test_rows_without_a_label_are_left_out(true, pred):
     assert metrics.confusion(true, pred).counts.sum() == 2
 
 
+@pytest.mark.parametrize(("true", "pred"), [(["a", "b"], ["a", "a"]), ([0, 1], [0, 0])])
+def test_predictions_may_come_as_objects(true, pred):
+    assert metrics.per_class_accuracy(true, np.array(pred, dtype=object)) == 0.5
+
+
 def test_two_candidates_may_come_as_one_column():
     assert metrics.top_k_accuracy(["a", "b"], [-1.0, 2.0], ["a", "b"], k=1) == 1.0
 
@@ -214,6 +219,11 @@ def test_unsure_is_a_probability_of_error():
     assert metrics.unsure(P.max(axis=1), 0.5).tolist() == [False, False, False]
     with pytest.raises(ValueError, match=r"The 'error' of unsure must be a number in \[0, 1\]. Got 2"):
         metrics.unsure(P, 2)
+
+
+def test_one_score_among_probabilities_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        metrics.brier_score(["a", "b"], [[0.5, 0.5], [3.0, 0.0]], ["a", "b"])
 
 
 def test_messages_of_probabilities():

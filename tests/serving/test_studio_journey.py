@@ -102,7 +102,9 @@ def open_a_point_of_the_map(page):
 
 def drop(page, field, path):
     """Drag a folder or a file from a file manager to a field, as Chromium gets it."""
-    box = page.get_by_label(field).first.bounding_box()
+    place = page.get_by_label(field).first
+    place.wait_for()  # a box is that of the moment, and there is none before it is drawn
+    box = place.bounding_box()
     spot = {"x": box["x"] + box["width"] / 3, "y": box["y"] + box["height"] / 2}
     browser = page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}

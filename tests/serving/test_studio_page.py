@@ -236,7 +236,10 @@ def test_at_the_width_of_a_phone(page):
     box = page.locator(".chooser").bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
-    assert min(b.bounding_box()["height"] for b in page.locator(".choice").all()) >= 44
+    page.wait_for_function(
+        """() => { const heights = [...document.querySelectorAll(".choice")].map((c) => c.offsetHeight);
+          return heights.length && Math.min(...heights) >= 44; }"""
+    )
 
 
 def test_the_screenshots_of_the_guide_show_the_pages_as_they_are(browser, tmp_path):
