@@ -261,8 +261,7 @@ def plan_rehearsals(
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
     few: Rows = sample.thinned(LEAST_ROWS)
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
-        spanning = few if len(few.X) > SKETCH_COLUMNS else sample
-        sample = sample._replace(X=sample.X @ first_directions(spanning.X))
+        sample = sample._replace(X=sample.X @ first_directions(sample.X))
     rehearsals = []
     for number in range(count):
         held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
