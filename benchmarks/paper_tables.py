@@ -24,7 +24,7 @@ from unseen.experiments.results import Results
 from unseen.reporting.table_exports import to_json
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "paper.json"
-COMMAND = "unseen bench --paper --budget quick"
+COMMAND = "unseen bench --paper --budget quick && unseen bench --paper --budget real"
 
 
 def collect(store: Store) -> dict[str, Any]:
