@@ -85,7 +85,7 @@ class Whitening:
         diagonal = scatter.diagonal() / max(freedom, 1.0)
         variance = float(diagonal.sum()) / p
         if not variance > 0:  # every class has one row, or rows all alike
-            scatter, variance, shrinkage = np.zeros_like(scatter), 1.0, 1.0
+            scatter, diagonal, variance, shrinkage = np.zeros_like(scatter), np.zeros(p), 1.0, 1.0
         S = np.empty((p, p), dtype)
         for rows in blocks(p, MATRIX_ROWS):
             S[rows] = scatter[rows] / max(freedom, 1.0) * (1 - shrinkage)
