@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unseen.rows.kernels import Scaling
+from unseen.rows.known import Known
+from unseen.rows.labelled import Rows
 from unseen.statistics.semantic_process import (
     ClassFeatures,
     ErrorLaw,
@@ -19,7 +22,7 @@ from unseen.statistics.semantic_process import (
     SemanticProcess,
     fit_process,
 )
-from unseen.statistics.visual_space import SeenStatistics, Space
+from unseen.statistics.visual_space import SeenStatistics, Space, seen_statistics
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -106,6 +109,33 @@ def seen_model(
     rounds = statistics.whitened(shrinkage, dtype)
     features = ClassFeatures(None, 0.0, False, statistics.scaling)
     return SeenModel(start, rounds, statistics.means, statistics.counts, vectors, features)
+
+
+class Task(NamedTuple):
+    """Labelled rows, and the classes that a pool is to be labelled with."""
+
+    rows: Rows
+    scaling: Scaling
+    """How rows are scaled first."""
+    shrinkage: float | None
+    """Of the covariance that whitens in the rounds."""
+    classes: int
+    """K, how many classes the labelled rows have."""
+    seen_vectors: Array | None
+    """(K, q); None if no class can be predicted."""
+    vectors: Array
+    """Of the candidates, (L, q)."""
+    own: Array
+    """(L,) the place of a candidate among the seen classes, -1 for an unseen one."""
+    known: Known | None = None
+
+    def statistics(self) -> SeenStatistics:
+        """Return the sums over labelled rows."""
+        return seen_statistics(self.rows, self.classes, self.scaling)
+
+    def model(self, statistics: SeenStatistics) -> SeenModel:
+        """Return what labelled rows tell of classes."""
+        return seen_model(statistics, self.seen_vectors, self.shrinkage, self.rows.X.dtype)
 
 
 class Candidates(NamedTuple):
