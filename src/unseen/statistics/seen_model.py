@@ -15,14 +15,8 @@ import numpy.typing as npt
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.statistics.semantic_process import (
-    ClassFeatures,
-    ErrorLaw,
-    PrototypeMap,
-    SemanticProcess,
-    fit_process,
-)
-from unseen.statistics.visual_space import SeenStatistics, Space, seen_statistics
+from unseen.statistics.semantic_process import ErrorLaw, PrototypeMap, SemanticProcess, fit_process
+from unseen.statistics.visual_space import SeenStatistics, Space, scaled_rows, seen_statistics
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -48,7 +42,6 @@ class SeenModel(NamedTuple):
     counts: Array
     vectors: Array | None
     """Class vectors (K, q); None if no class can be predicted."""
-    features: ClassFeatures
 
     def restricted(self, classes: Array) -> SeenModel:
         """Return the model of some of the classes, in the spaces of all."""
@@ -61,10 +54,10 @@ class SeenModel(NamedTuple):
             return None
         rows = None
         if self.vectors.shape[1] == self.means.shape[1]:
-            rows = self.features.rows(self.vectors)
+            rows = scaled_rows(np.asarray(self.vectors, dtype=float), self.space.scaling)
         turned = self.start_space.turned_in_double
         start_rows = None if rows is None else turned(rows)
-        process = fit_process(self.vectors, turned(self.means), start_rows, self.features)
+        process = fit_process(self.vectors, turned(self.means), start_rows, self.space.scaling)
         coef, constant = process.coefficients(self.means, rows)
         shared = None
         if process.features.shared and rows is not None:
@@ -107,8 +100,7 @@ def seen_model(
         scarcity = statistics.sums.shape[0] / max(statistics.freedom, 1.0) / COLUMNS_A_ROW
         shrinkage = LEAST_SHRINKAGE + (MOST_SHRINKAGE - LEAST_SHRINKAGE) * min(1.0, scarcity)
     rounds = statistics.whitened(shrinkage, dtype)
-    features = ClassFeatures(None, 0.0, False, statistics.scaling)
-    return SeenModel(start, rounds, statistics.means, statistics.counts, vectors, features)
+    return SeenModel(start, rounds, statistics.means, statistics.counts, vectors)
 
 
 class Task(NamedTuple):
