@@ -86,7 +86,7 @@ def fold_search(classes: int) -> Callable[[], Work]:
 
 def reading_labels() -> Work:
     """Return what reads a million strings as labels, and fits next to nothing."""
-    from unseen.inputs import read_labels
+    from unseen.semantics import read_labels
 
     y = names()
     return lambda: read_labels(y)

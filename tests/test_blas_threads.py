@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from unseen import ESZSL, FastTraining, SelfPacedPrototypes, guards
-from unseen.guards import OneThread
+from unseen import ESZSL, FastTraining, SelfPacedPrototypes, inputs
+from unseen.inputs import one_thread
 
 
 def threads() -> set[int]:
@@ -43,7 +43,7 @@ def test_a_small_fit_has_one_thread(three_threads):
 
 
 def test_a_large_fit_keeps_the_threads(three_threads, monkeypatch):
-    monkeypatch.setattr(guards, "MOST_WORK_OF_ONE_THREAD", 30 * 4 * 4 - 1)
+    monkeypatch.setattr(inputs, "MOST_WORK_OF_ONE_THREAD", 30 * 4 * 4 - 1)
     X, y, semantics = small_problem()
     assert Watched(semantics).fit(X, y).threads_ == {3}
 
@@ -63,17 +63,17 @@ def test_fits_that_overlap_leave_the_threads(three_threads):
     inside, leave = threading.Event(), threading.Event()
 
     def second():
-        with OneThread():
+        with one_thread():
             inside.set()
             leave.wait()
 
     other = threading.Thread(target=second)
-    with OneThread():
+    with one_thread():
         other.start()
         inside.wait()
         assert threads() == {1}
     leave.set()
     other.join()
     assert threads() == {3}
-    with OneThread():
+    with one_thread():
         assert threads() == {1}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unseen import inputs
-from unseen.inputs import object_codes, read_labels, text_codes
+from unseen import semantics
+from unseen.semantics import object_codes, read_labels, text_codes
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), min_size=1, max_size=40)
 
@@ -38,7 +38,7 @@ def test_integers_as_objects(values):
 
 def test_strings_with_one_hash(monkeypatch):
     """A collision is found, because every string is compared with the class that it is given."""
-    monkeypatch.setattr(inputs, "_hashes", lambda labels: np.zeros(len(labels), dtype=np.uint64))
+    monkeypatch.setattr(semantics, "_hashes", lambda labels: np.zeros(len(labels), dtype=np.uint64))
     labels = np.array(["b", "a", "b", "c"])
     assert_same(text_codes(labels), np.unique(labels, return_inverse=True))
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from unseen import ClassTable
-from unseen.inputs import read_labels
-from unseen.semantics import place_among
+from unseen.semantics import place_among, read_labels
 
 
 def test_mapping_frame_and_table_are_one_thing() -> None:

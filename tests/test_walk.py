@@ -21,9 +21,9 @@ ROOT = Path(unseen.__file__).parent
 NOT_STEPS = ("<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<lambda>")
 
 LIMITS = {
-    "ASTE": (12, 21, 1),
-    "TASTE": (23, 56, 2),
-    "SelfPacedPrototypes": (18, 34, 0),
+    "ASTE": (11, 20, 1),
+    "TASTE": (22, 55, 2),
+    "SelfPacedPrototypes": (16, 30, 0),
 }
 """Modules, ways from one module to another, and pairs of modules that call each other both ways."""
 

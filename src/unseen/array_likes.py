@@ -1,20 +1,23 @@
 """What users bring in place of arrays: sparse matrices, data frames, lists and Series.
 
-Each is turned into what scikit-learn's validation reads, or refused with a remedy.
+Each is turned into what scikit-learn's validation reads, or into classes and vectors of a table, or
+refused with a remedy.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+import numpy.typing as npt
 
 from unseen.typing import Array, Codes
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+    from scipy import sparse
 
 MOST_DENSE_BYTES = 2**30
 """Memory that a sparse X may take as a dense array; above it, X is refused."""
@@ -25,6 +28,8 @@ PROBED_ROWS = 20
 
 def readable_features(X: object, owner: str, note: bool = False) -> Any:
     """Return rows that validation can read; ``note``: warn of the memory that dense rows take."""
+    from scipy import sparse
+
     if sparse.issparse(X):
         return _dense(X, owner, note)
     if hasattr(X, "iloc") and hasattr(X, "columns"):
@@ -138,3 +143,66 @@ def warn_of_label_columns(frame: object, X: Array, classes: Array, codes: Codes)
             UserWarning,
             stacklevel=5,
         )
+
+
+def one_vector(value: Any) -> Any:
+    """Return the vector of a class; of several, their mean at unit length."""
+    if np.ndim(value) != 2 or not len(value):
+        return value
+    vectors = np.asarray(value, dtype=float)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    mean = (vectors / np.where(lengths > 0, lengths, 1)).mean(axis=0)
+    return mean / (np.linalg.norm(mean) or 1.0)
+
+
+def class_labels(classes: Sequence[Hashable] | Array) -> Array:
+    """Return the classes of a table: all strings or all integers, and none of them -1."""
+    labels = classes if isinstance(classes, np.ndarray) else np.array(list(classes), dtype=object)
+    if labels.dtype.kind not in "iuUS":
+        values = labels.ravel().tolist()
+        whole = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values]
+        if all(isinstance(v, str) for v in values):
+            labels = np.array(values, dtype=str)
+        elif all(whole):
+            labels = np.array(values, dtype=np.int64)
+        else:
+            kinds = sorted({type(v).__name__ for v in values})
+            raise ValueError(
+                "The classes of semantics must be all strings or all integers. "
+                f"Got {' and '.join(kinds)}."
+            )
+    if labels.ndim != 1 or len(labels) == 0:
+        raise ValueError(
+            f"semantics must name at least one class in one dimension. Got shape {labels.shape}."
+        )
+    if labels.dtype.kind == "i" and (labels == -1).any():
+        raise ValueError(
+            "semantics names the class -1, which marks an unlabelled row. Give that class another "
+            "label."
+        )
+    return labels
+
+
+def class_vectors(vectors: npt.ArrayLike, classes: Array) -> Array:
+    """Return the vectors of classes as an array of finite numbers."""
+    try:
+        values = np.asarray(vectors)
+        if values.dtype.kind not in "fiub":
+            values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"semantics holds something that is not a number: {error}.") from None
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    if values.ndim != 2 or values.shape[0] != len(classes) or values.shape[1] == 0:
+        raise ValueError(
+            f"semantics must give one vector for each of {len(classes)} classes. "
+            f"Got an array of shape {values.shape}."
+        )
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"semantics holds NaN or infinity: class {classes[row]!s}, column {column}. "
+            "Fill or drop the missing values."
+        )
+    return values

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen import guards, inputs, refusals
+from unseen import inputs, refusals
 from unseen.advice import Advice
 from unseen.array_likes import warn_of_other_order
 from unseen.citation import Citation
@@ -25,8 +25,8 @@ from unseen.model_export import ExportableModel, bare
 from unseen.published import PublishedForm
 from unseen.rows import kernels
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, mapped, result, spread
-from unseen.semantics import ClassTable, place_among
+from unseen.rows.passes import mapped, result, spread
+from unseen.semantics import ClassTable, place_among, read_labels
 from unseen.statistics import held_out
 from unseen.typing import Array, CandidateClasses, Codes, RowValues
 from unseen.unsure_answers import UnsureAnswers
@@ -114,7 +114,7 @@ class ZeroShotClassifier(
             -1 (integers) or None/NaN (any other) marks an unlabelled row, which is left out.
         sample_weight : array of N numbers, optional
         """
-        with guards.whole_fit(self, X):
+        with inputs.whole_fit(self, X):
             rows = self._read(X, y, sample_weight).labelled()
             self._learn(rows)
             self._rehearse(rows)
@@ -137,8 +137,8 @@ class ZeroShotClassifier(
         """Return the mean per-class top-1 accuracy; some class of y must be a candidate."""
         warn_of_other_order(X, y, stacklevel=3)
         scores = self._candidate_scores(X)
-        classes, codes = inputs.read_labels(aligned(scores, y, "y"), self._marks_unlabelled())
-        weights = None if sample_weight is None else aligned(scores, sample_weight, "sample_weight")
+        classes, codes = read_labels(inputs.aligned(scores, y, "y"), self._marks_unlabelled())
+        weights = inputs.aligned(scores, sample_weight, "sample_weight")
         asked = self._parameters()[1], type(self).__name__
         code_of = refusals.scored_codes(classes, self.classes_, *asked)
         answers = Rows(mapped(kernels.best_class, scores, given=(code_of,)), codes, weights)
@@ -159,9 +159,9 @@ class ZeroShotClassifier(
         if needs_labels and len(classes) < 2:
             refusals.refuse_few_classes(classes, rows.X.shape[1], self._parameters()[0], owner)
         self.seen_classes_ = classes if len(classes) else self._table().classes[:0]
-        guards.check_label_type(classes, self._table())
+        inputs.check_label_type(classes, self._table())
         vectors = self._seen_vectors() if needs_labels else None
-        guards.check_training(rows, self._table(), vectors, owner)
+        inputs.check_training(rows, self._table(), vectors, owner)
         return rows
 
     def _takes_chunks(self) -> bool:
@@ -200,7 +200,7 @@ class ZeroShotClassifier(
         check_is_fitted(self)
         X = inputs.read_rows(self, X, finite=not self._shows_bad_values)
         candidates, vectors = self._resolve()
-        guards.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
+        inputs.check_scikit_learn_scorer(candidates, self._parameters()[1], type(self).__name__)
         self._check_width(vectors)
         return self._rows_scores(X, vectors)
 
@@ -297,4 +297,4 @@ class ZeroShotClassifier(
 
 def _scores_of(X: Array, model: ZeroShotClassifier, vectors: Array) -> Array:
     scores = model._scores(X, vectors)
-    return guards.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)
+    return inputs.finite_scores(scores, X, vectors, type(model).__name__, model.temperature_)

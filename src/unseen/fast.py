@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
-from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
-from unseen.inputs import read_labels, read_rows
+from unseen.inputs import aligned, read_rows, whole_fit
 from unseen.model_export import bare
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import aligned, class_patterns, summed
+from unseen.rows.passes import class_patterns, summed
+from unseen.semantics import read_labels
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive.rounds import Observer
 from unseen.typing import Array, CandidateClasses, Codes, Label, RowValues

@@ -1,28 +1,54 @@
-"""What estimators are given: parameters, and rows and labels of any type, read once.
+"""The gate of every estimator: what it is given is read and checked once, and a failed fit is undone.
 
-Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
-only the classes are sorted: strings of one width are compared by a hash of their characters, and
-objects by a dictionary.
+A fit on small matrices takes one thread of BLAS: its threads wait for each other at the end of every
+product and keep their cores busy while they wait, so that beside other work a small fit takes ten times
+as long with them as without.
 """
 
 from __future__ import annotations
 
-from itertools import repeat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from itertools import islice
 from numbers import Integral, Real
+from traceback import walk_stack
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from threadpoolctl import ThreadpoolController
 
 from unseen import array_likes, refusals
-from unseen.rows.chunk_checks import checked_chunks, checked_weights, coded_chunks
-from unseen.rows.labelled import UNLABELLED, Rows
-from unseen.rows.passes import aligned, chunked, in_chunks, kept, mapped, summed
-from unseen.typing import Array, Codes
+from unseen.rows.chunk_checks import checked_chunks, weighted
+from unseen.rows.chunks import Chunks
+from unseen.rows.labelled import Rows
+from unseen.semantics import ClassTable, read_labels
+from unseen.typing import Array, Classifier, Codes, RowValues
 
 FLOATS = [np.float64, np.float32]
+
+OPENERS: list[Callable[[object], Chunks | None]] = []
+"""What turns an array that is not in memory into chunks; :mod:`unseen.scale` fills the list."""
+
+KEPT_STATE = {"_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
+"""Private attributes that scikit-learn sets, not ``fit``."""
+
+RANGE_EXPONENT = 0.375
+"""Numbers may be as large as max**0.375 of their type, 4e115 or 3e14, and as small as tiny**0.375: sums
+of their squares then neither overflow nor vanish."""
+
+SCORER_MODULE, SCORER_FRAMES = "sklearn.metrics._scorer", 20
+"""Where scikit-learn's scorers are, and how many frames above an estimator they are looked for."""
+
+MOST_WORK_OF_ONE_THREAD = 2e9
+"""Multiplications of X.T @ X, or of X @ X.T if that is smaller, up to which a fit takes one thread:
+about a tenth of a second on one core."""
+
+_one_thread_in_force = threading.Lock()
+_controller = cache(ThreadpoolController)  # the search for libraries takes milliseconds
 
 
 class InputChecks:
@@ -84,10 +110,7 @@ def read_training(
     if y is None and not estimator.needs_labelled_rows:
         y = np.full(len(X), None, dtype=object)
     if y is None:
-        raise ValueError(
-            f"{owner} requires y to be passed, but the target y is None. Give labels; or, if there are "
-            "none, and rows and class vectors are embeddings in one space, fit SharedSpacePrototypes."
-        )
+        refusals.refuse_no_labels(owner)
     chunks = chunked(X)
     if chunks is not None and not takes_chunks:
         if not isinstance(X, np.ndarray):
@@ -110,21 +133,8 @@ def read_training(
     if sample_weight is None:
         return Rows(X, codes), classes
     if chunks is not None:
-        weights = aligned(X, sample_weight, "sample_weight")
-        weights = kept(mapped(checked_weights, weights, given=(X.dtype,)))
-    else:
-        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
-    (heavy,) = summed(_heavy, codes, weights, given=(len(classes),))
-    used = np.flatnonzero(heavy)
-    recode = np.full(len(classes) + 1, UNLABELLED)
-    recode[used] = np.arange(len(used))
-    rows = Rows(X, codes, weights).recoded(recode)
-    return rows._replace(codes=kept(rows.codes)), classes[used]
-
-
-def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
-    """Return how many labelled rows of each class have a weight."""
-    return (np.bincount(codes[(weights > 0) & (codes != UNLABELLED)], minlength=classes),)
+        sample_weight = aligned(X, sample_weight, "sample_weight")
+    return weighted(Rows(X, codes), sample_weight, classes)
 
 
 def read_rows(estimator: Any, X: Any, finite: bool = True) -> Any:
@@ -146,104 +156,145 @@ def all_finite(X: Array) -> bool:
         return bool(np.isfinite(X @ np.ones(X.shape[1], dtype=X.dtype)).all())
 
 
-def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
-    """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
-
-    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other). Without
-    ``minus_one``, -1 is a class as any other. Labels in chunks have codes in chunks.
-
-    >>> read_labels(np.array(["b", None, "a"], dtype=object))
-    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
-    """
-    if in_chunks(y):
-        return coded_chunks(y, coded_labels, minus_one)
-    if type(y) is not np.ndarray or y.ndim != 1:
-        y = array_likes.readable_labels(y)
-    return coded_labels(column_or_1d(y, warn=True), minus_one)
+def chunked(X: RowValues) -> Chunks | None:
+    """Return rows that are not in memory as chunks, None for any other input."""
+    if type(X) in (np.ndarray, list):
+        return None
+    if isinstance(X, Chunks):
+        return X
+    return next((chunks for opener in OPENERS if (chunks := opener(X)) is not None), None)
 
 
-def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:
-    """Return the classes of labels of any type, and the code of each; -1 where a row has no label.
-
-    Without ``minus_one``, the integer -1 is a class as any other.
-    """
-    if labels.dtype.kind in "US":
-        return text_codes(labels)
-    if labels.dtype.kind not in "iufb":
-        return object_codes(labels)
-    named = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), dtype=bool)
-    given = labels[named]
-    if given.dtype.kind == "f":  # integers that a missing value turned into floats
-        check_classification_targets(given)
-        given = given.astype(np.int64)
-    if minus_one and given.dtype.kind in "iu":
-        counted = given != UNLABELLED
-        named[named], given = counted, given[counted]
-    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
-    classes, codes[named] = np.unique(given, return_inverse=True)
-    return classes, codes
-
-
-def text_codes(labels: Array) -> tuple[Array, Codes]:
-    """Return the classes of a NumPy array of strings or bytes, and the code of each label.
-
-    >>> text_codes(np.array(["b", "a", "b"]))
-    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
-    """
-    _, first, group = np.unique(_hashes(labels), return_index=True, return_inverse=True)
-    examples = labels[first]
-    if not np.array_equal(examples[group], labels):  # two strings with one hash
-        classes, codes = np.unique(labels, return_inverse=True)
-        return classes, codes
-    classes, place = np.unique(examples, return_inverse=True)
-    return classes, place[group]
-
-
-def object_codes(labels: Array) -> tuple[Array, Codes]:
-    """Return the classes of an array of objects, and the code of each label; -1 where it is missing.
-
-    All labels that are not missing (None, NaN, ``pandas.NA``) must be strings, or all integers.
-
-    >>> object_codes(np.array(["b", None, "a"], dtype=object))
-    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
-    """
-    values = labels.tolist()
-    kinds = set(map(type, values))
-    floats = {kind for kind in kinds if issubclass(kind, float)}
-    if floats and all(is_missing(v) for v in values if type(v) in floats):  # 1.0 is no class, NaN none
-        kinds -= floats
-    kinds = {kind for kind in kinds if kind.__name__ not in _MISSING_TYPES}
-    texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
-    if not (texts or integers):
+def aligned(rows: RowValues, values: Any, name: str) -> Any:
+    """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
+    if values is None:
+        return None
+    if not isinstance(rows, Chunks):
+        check_consistent_length(rows, values)
+        return values
+    chunks = rows.like(values)
+    if chunks.sizes != rows.sizes or len(chunks.shape) != 1:
         raise ValueError(
-            "Unknown label type: y must hold strings or integers, all of one type, and None for "
-            f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
-            "labels in one type, that of the classes of semantics."
+            f"X has {len(rows)} rows, but {name} has shape {chunks.shape}: give one entry a row of X."
         )
-    distinct = [label for label in dict.fromkeys(values) if not is_missing(label)]
-    if not distinct:
-        return np.empty(0, dtype=np.int64), np.full(len(values), UNLABELLED, dtype=np.intp)
-    classes, place = np.unique(np.array(distinct), return_inverse=True)
-    code_of = dict(zip(distinct, place.tolist(), strict=True))
-    return classes, np.fromiter(map(code_of.get, values, repeat(UNLABELLED)), np.intp, len(values))
+    return chunks
 
 
-def is_missing(label: object) -> bool:
-    """Tell whether a label is missing: None, NaN or ``pandas.NA``."""
-    missing = label is None or type(label).__name__ in _MISSING_TYPES
-    return missing or (isinstance(label, float) and bool(np.isnan(label)))
+@contextmanager
+def whole_fit(estimator: Classifier, X: object) -> Iterator[None]:
+    """Fit to the end, or leave the estimator unfitted; on a small X, with one thread of BLAS.
+
+    An exception, also KeyboardInterrupt, deletes all that this and earlier fits have learnt, so that no
+    mixture of two models answers. Failures of linear algebra get a remedy.
+    """
+    try:
+        with one_thread() if is_small(X) else nullcontext():
+            yield
+        temperature = getattr(estimator, "temperature_", 1.0)
+        if not 0 < temperature < np.inf:  # no probability can be computed
+            raise FloatingPointError(f"temperature {temperature}")
+    except BaseException as error:
+        kept_state = KEPT_STATE | set(estimator.get_params(deep=False))
+        for name in [n for n in vars(estimator) if n not in kept_state]:
+            if name[0] == "_" or name[-1] == "_":  # what fit has set
+                delattr(estimator, name)
+        numerical = isinstance(error, (np.linalg.LinAlgError, ArithmeticError))
+        if numerical or (isinstance(error, ValueError) and "must not contain infs or" in str(error)):
+            refusals.refuse_numbers(type(estimator).__name__, error)
+        raise
 
 
-_MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # the last two are those of pandas
+def check_label_type(classes: Array, table: ClassTable) -> None:
+    """Refuse integer labels where the classes of the table are strings, and the other way round."""
+    if len(classes) and (classes.dtype.kind in "US") != (table.classes.dtype.kind in "US"):
+        refusals.refuse_label_type(classes, table.classes)
 
 
-def _hashes(labels: Array) -> npt.NDArray[np.uint64]:
-    """Return a hash of each string: the sum of its characters with random odd factors."""
-    letter = np.uint32 if labels.dtype.kind == "U" else np.uint8
-    width = labels.dtype.itemsize // np.dtype(letter).itemsize
-    letters = np.ascontiguousarray(labels).view(letter).reshape(len(labels), width)
-    factors = np.random.default_rng(0).integers(2**63, size=width, dtype=np.uint64) * 2 + 1
-    hashes = np.zeros(len(labels), dtype=np.uint64)
-    for column, factor in zip(letters.T, factors, strict=True):  # modulo 2**64, without a wide copy
-        hashes += column * factor
-    return hashes
+def check_training(rows: Rows, table: ClassTable, seen: Array | None, owner: str) -> None:
+    """Refuse numbers whose sums or differences carry no information.
+
+    ``seen`` are the vectors of the seen classes, where labelled rows are needed and so must differ.
+    """
+    if seen is not None and isinstance(rows.X, np.ndarray):
+        labelled = np.flatnonzero(rows.codes >= 0)
+        if len(labelled) > 1 and _all_alike(rows.X, labelled):
+            refusals.refuse_constant_rows(len(labelled), owner)
+    if seen is not None and len(seen) > 1 and _all_alike(seen, np.arange(len(seen))):
+        refusals.refuse_constant_vectors(seen, owner)
+    check_range(table.vectors, owner, "semantics", table.classes)
+    check_range(rows.X, owner, "X")
+
+
+def _all_alike(values: Array, rows: Codes) -> bool:
+    """Tell whether these rows are the same; for most arrays, comparing two of them is enough."""
+    first, second = values[rows[0]], values[rows[1]]
+    return bool((first == second).all() and (values[rows] == first).all())
+
+
+def check_range(values: RowValues, owner: str, name: str, classes: Array | None = None) -> None:
+    """Refuse numbers whose squares overflow or vanish; rows in chunks are judged by their scores."""
+    if not isinstance(values, np.ndarray):
+        return
+    kind = np.finfo(values.dtype)
+    least, most = (float(v) ** RANGE_EXPONENT for v in (kind.tiny, kind.max))
+    with np.errstate(all="ignore"):
+        squares = float(np.einsum("ij,ij->", values, values))
+    if least**2 <= squares <= most**2:  # one pass; else the largest number decides
+        return
+    largest = float(max(values.max(), -values.min()))
+    if largest != 0 and not least <= largest <= most:
+        refusals.refuse_range(values, (least, most), owner, name, classes)
+
+
+def finite_scores(scores: Array, X: Array, vectors: Array, owner: str, temperature: float) -> Array:
+    """Return scores whose probabilities are numbers; raise where one is not."""
+    most = float(np.finfo(scores.dtype).max) * temperature
+    if np.isfinite(scores).all() and (temperature >= 1 or np.abs(scores).max(initial=0) < most):
+        return scores
+    with np.errstate(all="ignore"):
+        wrong = np.flatnonzero(~np.isfinite(scores / temperature).all(axis=1))
+    if len(wrong):
+        refusals.refuse_scores(wrong, X, vectors, owner)
+    return scores
+
+
+def check_scikit_learn_scorer(candidates: Array, wanted: object, owner: str) -> None:
+    """Refuse to answer a scorer of scikit-learn none of whose true labels is a candidate.
+
+    A scorer such as "accuracy" calls ``predict`` and compares the answer with labels that it does not
+    pass on, and all answers would be wrong. The labels are read from the scorer's own frame, if it has
+    the names that are known here; else nothing is refused.
+    """
+    stack = islice(walk_stack(sys._getframe(1)), SCORER_FRAMES)
+    scorers = (f.f_locals for f, _ in stack if f.f_globals.get("__name__") == SCORER_MODULE)
+    labels = next((np.asarray(names["y_true"]) for names in scorers if "y_true" in names), None)
+    if labels is not None and len(labels):
+        refusals.refuse_foreign_labels(labels, candidates, wanted, owner)
+
+
+def is_small(X: object) -> bool:
+    """Tell whether the products of a fit on ``X`` are too small to be worth several threads.
+
+    >>> import numpy as np
+    >>> is_small(np.empty((5_000, 128))), is_small(np.empty((24_295, 4_096), dtype="f4"))
+    (True, False)
+    """
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[0] * shape[1] * min(shape) <= MOST_WORK_OF_ONE_THREAD
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Work on small matrices: BLAS has one thread, in the whole process.
+
+    Where contexts overlap, the first sets the limit and restores it, and the others do nothing: if
+    each restored what it met, the last of several Python threads could leave a limit behind.
+    """
+    if not _one_thread_in_force.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _one_thread_in_force.release()

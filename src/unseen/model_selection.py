@@ -20,11 +20,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unseen.guards import whole_fit
-from unseen.inputs import read_labels
-from unseen.rows.labelled import UNLABELLED, class_folds
-from unseen.semantics import ClassTable
-from unseen.typing import Array
+from unseen.inputs import whole_fit
+from unseen.rows.labelled import class_folds
+from unseen.semantics import ClassTable, read_labels
+from unseen.typing import UNLABELLED, Array
 
 Rows = npt.NDArray[np.intp]
 logger = logging.getLogger(__name__)

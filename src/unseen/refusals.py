@@ -22,6 +22,14 @@ def refuse_numbers(owner: str, reason: object) -> NoReturn:
     ) from (reason if isinstance(reason, BaseException) else None)
 
 
+def refuse_no_labels(owner: str) -> NoReturn:
+    """Say that labels are missing."""
+    raise ValueError(
+        f"{owner} requires y to be passed, but the target y is None. Give labels; or, if there are "
+        "none, and rows and class vectors are embeddings in one space, fit SharedSpacePrototypes."
+    )
+
+
 def refuse_chunks(owner: str) -> NoReturn:
     """Say that rows must be in memory."""
     raise ValueError(
@@ -136,6 +144,15 @@ def scored_codes(classes: Array, candidates: Array, wanted: object, owner: str) 
             stacklevel=3,
         )
     return codes
+
+
+def refuse_foreign_labels(labels: Array, candidates: Array, wanted: object, owner: str) -> None:
+    """Refuse to be scored by true labels none of which is a candidate."""
+    if labels.dtype.kind == "f":  # integers that a missing value turned into floats
+        labels = labels[np.isfinite(labels)].astype(np.int64)
+    labels, named = np.unique(labels.astype(str)), candidates.astype(str)
+    if len(labels) and not np.isin(labels, named).any():
+        scored_codes(labels, named, wanted, owner)
 
 
 def some_labels(labels: Array) -> str:

@@ -1,9 +1,12 @@
-"""The class table: class → semantic vector.
+"""Classes: their table, class → semantic vector, and the codes of their labels.
 
 Every estimator takes ``semantics``: a mapping from a class to its vector, or to several of which the
-mean direction is taken, a
-:class:`pandas.DataFrame` whose index holds the classes, or a :class:`ClassTable`. All three
-become a :class:`ClassTable` here, and nowhere else.
+mean direction is taken, a :class:`pandas.DataFrame` whose index holds the classes, or a
+:class:`ClassTable`. All three become a :class:`ClassTable` here, and nowhere else.
+
+Labels become the sorted classes and a code for each row. Sorting a million strings takes seconds, so
+only the classes are sorted: strings of one width are compared by a hash of their characters, and
+objects by a dictionary.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unseen.typing import Array, Codes
+from unseen.array_likes import class_labels, class_vectors, one_vector, readable_labels
+from unseen.rows.chunks import Chunks
+from unseen.typing import UNLABELLED, Array, Codes
 
 
 class ClassTable(Mapping[Hashable, Array]):
@@ -47,8 +52,8 @@ class ClassTable(Mapping[Hashable, Array]):
         vectors: npt.ArrayLike,
         attributes: Sequence[str] | None = None,
     ) -> None:
-        self.classes = _as_labels(classes)
-        self.vectors = _as_vectors(vectors, self.classes)
+        self.classes = class_labels(classes)
+        self.vectors = class_vectors(vectors, self.classes)
         self.attributes = None if attributes is None else tuple(str(a) for a in attributes)
         if self.attributes is not None and len(self.attributes) != self.vectors.shape[1]:
             raise ValueError(
@@ -80,7 +85,7 @@ class ClassTable(Mapping[Hashable, Array]):
             columns = [str(c) for c in getattr(semantics, "columns", [])]
             return cls(semantics.index.to_numpy(), semantics.to_numpy(), columns or None)
         if isinstance(semantics, Mapping):
-            semantics = {k: _one_vector(v) for k, v in semantics.items()}
+            semantics = {k: one_vector(v) for k, v in semantics.items()}
             widths = {k: np.shape(v) for k, v in semantics.items()}
             if len(set(widths.values())) > 1:
                 first, *rest = widths
@@ -184,62 +189,111 @@ def place_among(labels: Array, classes: Array) -> Codes:
     return np.fromiter(map(place.get, labels.tolist(), repeat(-1)), np.intp, len(labels))
 
 
-def _one_vector(value: Any) -> Any:
-    """Return the vector of a class; of several, their mean at unit length."""
-    if np.ndim(value) != 2 or not len(value):
-        return value
-    vectors = np.asarray(value, dtype=float)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    mean = (vectors / np.where(lengths > 0, lengths, 1)).mean(axis=0)
-    return mean / (np.linalg.norm(mean) or 1.0)
+def read_labels(y: object, minus_one: bool = True) -> tuple[Array, Any]:
+    """Return the sorted classes of ``y``, and the code of each row (-1 where it has no label).
+
+    A row is unlabelled when its label is -1 (integer labels) or None or NaN (any other). Without
+    ``minus_one``, -1 is a class as any other. Labels in chunks have codes in chunks.
+
+    >>> read_labels(np.array(["b", None, "a"], dtype=object))
+    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
+    """
+    # Here, since they are slow to import, and a table of classes needs neither.
+    from sklearn.utils.validation import column_or_1d
+
+    from unseen.rows.chunk_checks import coded_chunks
+
+    if isinstance(y, Chunks):
+        return coded_chunks(y, coded_labels, minus_one)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = readable_labels(y)
+    return coded_labels(column_or_1d(y, warn=True), minus_one)
 
 
-def _as_labels(classes: Sequence[Hashable] | Array) -> Array:
-    labels = classes if isinstance(classes, np.ndarray) else np.array(list(classes), dtype=object)
-    if labels.dtype.kind not in "iuUS":
-        values = labels.ravel().tolist()
-        whole = [isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values]
-        if all(isinstance(v, str) for v in values):
-            labels = np.array(values, dtype=str)
-        elif all(whole):
-            labels = np.array(values, dtype=np.int64)
-        else:
-            kinds = sorted({type(v).__name__ for v in values})
-            raise ValueError(
-                "The classes of semantics must be all strings or all integers. "
-                f"Got {' and '.join(kinds)}."
-            )
-    if labels.ndim != 1 or len(labels) == 0:
-        raise ValueError(
-            f"semantics must name at least one class in one dimension. Got shape {labels.shape}."
-        )
-    if labels.dtype.kind == "i" and (labels == -1).any():
-        raise ValueError(
-            "semantics names the class -1, which marks an unlabelled row. Give that class another "
-            "label."
-        )
-    return labels
+def coded_labels(labels: Array, minus_one: bool = True) -> tuple[Array, Codes]:
+    """Return the classes of labels of any type, and the code of each; -1 where a row has no label.
+
+    Without ``minus_one``, the integer -1 is a class as any other.
+    """
+    if labels.dtype.kind in "US":
+        return text_codes(labels)
+    if labels.dtype.kind not in "iufb":
+        return object_codes(labels)
+    named = ~np.isnan(labels) if labels.dtype.kind == "f" else np.ones(len(labels), dtype=bool)
+    given = labels[named]
+    if given.dtype.kind == "f":  # integers that a missing value turned into floats
+        from sklearn.utils.multiclass import check_classification_targets
+
+        check_classification_targets(given)
+        given = given.astype(np.int64)
+    if minus_one and given.dtype.kind in "iu":
+        counted = given != UNLABELLED
+        named[named], given = counted, given[counted]
+    codes = np.full(len(labels), UNLABELLED, dtype=np.intp)
+    classes, codes[named] = np.unique(given, return_inverse=True)
+    return classes, codes
 
 
-def _as_vectors(vectors: npt.ArrayLike, classes: Array) -> Array:
-    try:
-        values = np.asarray(vectors)
-        if values.dtype.kind not in "fiub":
-            values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"semantics holds something that is not a number: {error}.") from None
-    if values.dtype.kind != "f":
-        values = values.astype(np.float64)
-    if values.ndim != 2 or values.shape[0] != len(classes) or values.shape[1] == 0:
+def text_codes(labels: Array) -> tuple[Array, Codes]:
+    """Return the classes of a NumPy array of strings or bytes, and the code of each label.
+
+    >>> text_codes(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    _, first, group = np.unique(_hashes(labels), return_index=True, return_inverse=True)
+    examples = labels[first]
+    if not np.array_equal(examples[group], labels):  # two strings with one hash
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes
+    classes, place = np.unique(examples, return_inverse=True)
+    return classes, place[group]
+
+
+def object_codes(labels: Array) -> tuple[Array, Codes]:
+    """Return the classes of an array of objects, and the code of each label; -1 where it is missing.
+
+    All labels that are not missing (None, NaN, ``pandas.NA``) must be strings, or all integers.
+
+    >>> object_codes(np.array(["b", None, "a"], dtype=object))
+    (array(['a', 'b'], dtype='<U1'), array([ 1, -1,  0]))
+    """
+    values = labels.tolist()
+    kinds = set(map(type, values))
+    floats = {kind for kind in kinds if issubclass(kind, float)}
+    if floats and all(is_missing(v) for v in values if type(v) in floats):  # 1.0 is no class, NaN none
+        kinds -= floats
+    kinds = {kind for kind in kinds if kind.__name__ not in _MISSING_TYPES}
+    texts, integers = (all(issubclass(k, t) for k in kinds) for t in (str, (int, np.integer)))
+    if not (texts or integers):
         raise ValueError(
-            f"semantics must give one vector for each of {len(classes)} classes. "
-            f"Got an array of shape {values.shape}."
+            "Unknown label type: y must hold strings or integers, all of one type, and None for "
+            f"an unlabelled row. Got {', '.join(sorted(k.__name__ for k in kinds))}. Write all "
+            "labels in one type, that of the classes of semantics."
         )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"semantics holds NaN or infinity: class {classes[row]!s}, column {column}. "
-            "Fill or drop the missing values."
-        )
-    return values
+    distinct = [label for label in dict.fromkeys(values) if not is_missing(label)]
+    if not distinct:
+        return np.empty(0, dtype=np.int64), np.full(len(values), UNLABELLED, dtype=np.intp)
+    classes, place = np.unique(np.array(distinct), return_inverse=True)
+    code_of = dict(zip(distinct, place.tolist(), strict=True))
+    return classes, np.fromiter(map(code_of.get, values, repeat(UNLABELLED)), np.intp, len(values))
+
+
+def is_missing(label: object) -> bool:
+    """Tell whether a label is missing: None, NaN or ``pandas.NA``."""
+    missing = label is None or type(label).__name__ in _MISSING_TYPES
+    return missing or (isinstance(label, float) and bool(np.isnan(label)))
+
+
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # the last two are those of pandas
+
+
+def _hashes(labels: Array) -> npt.NDArray[np.uint64]:
+    """Return a hash of each string: the sum of its characters with random odd factors."""
+    letter = np.uint32 if labels.dtype.kind == "U" else np.uint8
+    width = labels.dtype.itemsize // np.dtype(letter).itemsize
+    letters = np.ascontiguousarray(labels).view(letter).reshape(len(labels), width)
+    factors = np.random.default_rng(0).integers(2**63, size=width, dtype=np.uint64) * 2 + 1
+    hashes = np.zeros(len(labels), dtype=np.uint64)
+    for column, factor in zip(letters.T, factors, strict=True):  # modulo 2**64, without a wide copy
+        hashes += column * factor
+    return hashes

@@ -12,6 +12,8 @@ Array = npt.NDArray[Any]
 """Numbers of any dtype."""
 Codes = npt.NDArray[np.intp]
 """Classes by their place in a list."""
+UNLABELLED = -1
+"""The code of a row without a label."""
 Mask = npt.NDArray[np.bool_]
 """Which rows, or which classes, are meant."""
 

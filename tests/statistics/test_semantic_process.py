@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from unseen.rows.kernels import Scaling
 from unseen.statistics import semantic_process as process
-from unseen.statistics.semantic_process import ClassFeatures, SemanticProcess, _Kernel, fit_process
+from unseen.statistics.semantic_process import SemanticProcess, _Kernel, fit_process
 
-PLAIN = ClassFeatures(None, 0.0, False, "none")
+PLAIN: Scaling = "none"
 KERNELS = pytest.mark.parametrize("width", [None, 0.1, 1.0])
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
-from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier
+from unseen.inputs import whole_fit
 from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among

@@ -7,10 +7,9 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from unseen.inputs import read_labels
 from unseen.refusals import some_labels
-from unseen.rows.labelled import UNLABELLED
-from unseen.typing import Array, Codes
+from unseen.semantics import read_labels
+from unseen.typing import UNLABELLED, Array, Codes
 
 
 def compared(y_true: object, y_pred: object) -> tuple[Array, Codes, Array]:

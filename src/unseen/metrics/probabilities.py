@@ -13,10 +13,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_consistent_length
 
-from unseen.inputs import read_labels
-from unseen.rows.labelled import UNLABELLED
-from unseen.semantics import place_among
-from unseen.typing import Array, Codes, Mask
+from unseen.semantics import place_among, read_labels
+from unseen.typing import UNLABELLED, Array, Codes, Mask
 
 ERROR = 0.1
 """The probability of error from which an answer is unsure, if the user does not set it."""

@@ -1,14 +1,18 @@
-"""Features, labels and weights in chunks: checked at once, or whenever a chunk is read."""
+"""Features, labels and weights: checked at once or, in chunks, whenever one is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import _check_sample_weight
 
 from unseen.rows.chunks import Chunks
-from unseen.typing import Array, Codes
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import kept, mapped, summed
+from unseen.typing import UNLABELLED, Array, Codes
 
 Code = Callable[[Array, bool], tuple[Array, Codes]]
 """Labels in memory, and whether -1 marks one without a label → classes, and the code of each."""
@@ -86,3 +90,26 @@ def checked_weights(weights: Array, dtype: npt.DTypeLike) -> Array:
     if weights.dtype.kind not in "fiub" or not (weights >= 0).all() or not np.isfinite(weights).all():
         raise ValueError("sample_weight must hold numbers >= 0, all finite.")
     return weights.astype(dtype)
+
+
+def weighted(rows: Rows, sample_weight: Any, classes: Array) -> tuple[Rows, Array]:
+    """Return the rows with checked weights, and the classes with a labelled row that has a weight.
+
+    Rows of the other classes have no label then.
+    """
+    if rows.in_chunks:
+        weights = kept(mapped(checked_weights, sample_weight, given=(rows.X.dtype,)))
+    else:
+        dtype = rows.X.dtype
+        weights = _check_sample_weight(sample_weight, rows.X, dtype=dtype, ensure_non_negative=True)
+    (heavy,) = summed(_heavy, rows.codes, weights, given=(len(classes),))
+    used = np.flatnonzero(heavy)
+    recode = np.full(len(classes) + 1, UNLABELLED)
+    recode[used] = np.arange(len(used))
+    rows = Rows(rows.X, rows.codes, weights).recoded(recode)
+    return rows._replace(codes=kept(rows.codes)), classes[used]
+
+
+def _heavy(codes: Codes, weights: Array, classes: int) -> tuple[Array]:
+    """Return how many labelled rows of each class have a weight."""
+    return (np.bincount(codes[(weights > 0) & (codes != UNLABELLED)], minlength=classes),)

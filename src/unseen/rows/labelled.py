@@ -26,10 +26,7 @@ from unseen.rows.passes import (
     taken,
 )
 from unseen.rows.top_share import best_in_chunks
-from unseen.typing import Array, Codes, Mask, RowValues
-
-UNLABELLED = -1
-"""The code of a row without a label."""
+from unseen.typing import UNLABELLED, Array, Codes, Mask, RowValues
 
 FEWEST_CLASSES = 4  # below which no class can be held out
 

@@ -9,12 +9,11 @@ the products that make them run in the dtype of X.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_consistent_length
 
 from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
@@ -23,20 +22,8 @@ from unseen.typing import Array, Codes, RowValues
 V = TypeVar("V")
 """An array, or chunks."""
 
-OPENERS: list[Callable[[object], Chunks | None]] = []
-"""What turns an array that is not in memory into chunks; :mod:`unseen.scale` fills the list."""
-
 SCORE_BLOCK_NUMBERS = 2_000_000
 """Numbers of a block of scores."""
-
-
-def chunked(X: RowValues) -> Chunks | None:
-    """Return rows that are not in memory as chunks, None for any other input."""
-    if type(X) in (np.ndarray, list):
-        return None
-    if isinstance(X, Chunks):
-        return X
-    return next((chunks for opener in OPENERS if (chunks := opener(X)) is not None), None)
 
 
 def in_chunks(X: object) -> TypeGuard[Chunks]:
@@ -135,19 +122,6 @@ def joined(values: Any, more: Any) -> Any:
 def like(rows: RowValues, values: RowValues) -> Chunks | Array:
     """Return values, one a row, of the same kind as the rows."""
     return rows.like(values) if isinstance(rows, Chunks) else np.asarray(values)
-
-
-def aligned(rows: RowValues, values: Any, name: str) -> Any:
-    """Return labels or weights, one a row: of chunks in the same chunks, else as they were given."""
-    if not isinstance(rows, Chunks):
-        check_consistent_length(rows, values)
-        return values
-    chunks = rows.like(values)
-    if chunks.sizes != rows.sizes or len(chunks.shape) != 1:
-        raise ValueError(
-            f"X has {len(rows)} rows, but {name} has shape {chunks.shape}: give one entry a row of X."
-        )
-    return chunks
 
 
 class Marked(NamedTuple):

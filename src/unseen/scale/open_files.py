@@ -12,8 +12,8 @@ import numpy as np
 
 from unseen.exceptions import DataError
 from unseen.files import need
+from unseen.inputs import OPENERS
 from unseen.rows.chunks import Chunks
-from unseen.rows.passes import OPENERS
 from unseen.scale.local import LocalChunks
 from unseen.scale.sources import Source, chunk_sizes, npy_source, parquet_source, zarr_source
 from unseen.typing import Array

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from fastapi import Request, Response
 
-from unseen.rows.labelled import UNLABELLED
 from unseen.serving.batching import Answered
 from unseen.serving.request_bodies import json_response, refuse
-from unseen.typing import JsonObject, Label
+from unseen.typing import UNLABELLED, JsonObject, Label
 
 COVERAGE = "coverage"
 """The query parameter that asks for prediction sets."""

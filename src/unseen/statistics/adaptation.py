@@ -22,9 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.rows import kernels
-from unseen.rows.kernels import Scaling
-from unseen.rows.known import Known
-from unseen.rows.labelled import Rows
 from unseen.rows.passes import gram, kept, mapped, summed
 from unseen.statistics.seen_model import (
     TEMPERATURE,
@@ -33,18 +30,11 @@ from unseen.statistics.seen_model import (
     Metric,
     Prior,
     SeenModel,
+    Task,
     candidates_of,
-    seen_model,
 )
-from unseen.statistics.transport import exact_biases
-from unseen.statistics.visual_space import (
-    Pool,
-    SeenStatistics,
-    Space,
-    less_square,
-    scaled_rows,
-    seen_statistics,
-)
+from unseen.statistics.transport import LARGEST_LOG_FACTOR
+from unseen.statistics.visual_space import Pool, SeenStatistics, Space, less_square, scaled_rows
 from unseen.typing import Array, RowValues
 
 TRUSTED = 0.5
@@ -78,6 +68,9 @@ SHIFTED = 2.0
 """Errors this many times as large as predicted show a pool of another domain: its scatter then
 counts in the covariance that whitens."""
 
+BIAS_RIDGE = 1e-6
+"""ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
+
 SHIFT_REPEATS, SHIFT_ROUNDS = 2, 4
 """How often that covariance is estimated again, and rounds after each time."""
 
@@ -106,6 +99,37 @@ def assign(
     else:
         energy -= len(S) / len(biases) * float((smoothing * biases).sum())
     return Assignment(S, biases, kept(mapped(kernels.soft_labels, S, given=(biases,))), energy)
+
+
+def exact_biases(
+    scores: RowValues, prior: Array, start: Array | None = None, max_iter: int = 50
+) -> Array:
+    """Return the biases under which the totals of softmax(scores + biases) are N·prior.
+
+    They minimise Σₙ log Σₖ exp(sₙₖ + bₖ) − N·prior·b + ½εN/L ‖b‖² by Newton's method. Third derivatives
+    are bounded by second ones times the range of a step, so the step of length log(1 + β)/β, β its
+    range, descends from anywhere. Where classes are far apart, the fixed points of
+    :func:`~unseen.statistics.transport.class_biases` creep; this takes some ten passes, and the answer
+    does not hang on rounding.
+
+    ``scores`` are (M, L), ``prior`` (L,) is positive and sums to one, ``start`` are biases near the
+    answer.
+    """
+    P = kept(mapped(kernels.relative_probabilities, scores))
+    rows, classes = scores.shape
+    bias = np.zeros(classes) if start is None else start - start.mean()
+    bias, weight = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), BIAS_RIDGE * rows / classes
+    for _ in range(max_iter):
+        totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
+        gradient = totals - rows * prior + weight * bias
+        curvature = np.diag(totals + weight) - products
+        step = -np.linalg.solve(curvature, gradient)
+        width = float(np.ptp(step))
+        damping = np.log1p(width) / width if width > 0 else 1.0
+        before, bias = bias, np.clip(bias + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
+        if np.abs(bias - before).max() < 1e-6:
+            break
+    return bias
 
 
 def start_of(
@@ -214,33 +238,6 @@ def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[S
         yield state
         if step.moved < LEAST_MOVED:
             return
-
-
-class Task(NamedTuple):
-    """Labelled rows, and the classes that a pool is to be labelled with."""
-
-    rows: Rows
-    scaling: Scaling
-    """How rows are scaled first."""
-    shrinkage: float | None
-    """Of the covariance that whitens in the rounds."""
-    classes: int
-    """K, how many classes the labelled rows have."""
-    seen_vectors: Array | None
-    """(K, q); None if no class can be predicted."""
-    vectors: Array
-    """Of the candidates, (L, q)."""
-    own: Array
-    """(L,) the place of a candidate among the seen classes, -1 for an unseen one."""
-    known: Known | None = None
-
-    def statistics(self) -> SeenStatistics:
-        """Return the sums over labelled rows."""
-        return seen_statistics(self.rows, self.classes, self.scaling)
-
-    def model(self, statistics: SeenStatistics) -> SeenModel:
-        """Return what labelled rows tell of classes."""
-        return seen_model(statistics, self.seen_vectors, self.shrinkage, self.rows.X.dtype)
 
 
 class Transduction(NamedTuple):

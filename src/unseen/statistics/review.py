@@ -227,7 +227,6 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
     place[held] = np.arange(len(held))
     own = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[own], place[sample.codes[own]]
-    X = scaled_rows(X, model.space.scaling)
     starts, gains, rehearsed = [], [], []
     for chosen in _pools(X, codes, len(held)):
         pool = Pool(X[chosen], model.space)
@@ -264,7 +263,7 @@ def _answers(review: Review, rows: Rows, sample: Rows, seen: Array, held: Codes)
     model = seen_model(statistics, seen[others], None, rows.X.dtype)
     candidates = candidates_of(model, seen[held], np.full(len(held), -1))
     judged = sample.of_classes(held)
-    pool = Pool(scaled_rows(judged.X, model.space.scaling), model.space)
+    pool = Pool(judged.X, model.space)
     shares = np.full(len(held), 1 / len(held))
     if LEAST_BELIEF <= review.even <= 1 - LEAST_BELIEF:
         *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, None), Plan())

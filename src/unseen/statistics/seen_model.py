@@ -12,14 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unseen.statistics.semantic_process import (
-    ClassFeatures,
-    ErrorLaw,
-    PrototypeMap,
-    SemanticProcess,
-    fit_process,
-)
-from unseen.statistics.visual_space import SeenStatistics, Space
+from unseen.rows.kernels import Scaling
+from unseen.rows.known import Known
+from unseen.rows.labelled import Rows
+from unseen.statistics.semantic_process import ErrorLaw, PrototypeMap, SemanticProcess, fit_process
+from unseen.statistics.visual_space import SeenStatistics, Space, scaled_rows, seen_statistics
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -45,7 +42,6 @@ class SeenModel(NamedTuple):
     counts: Array
     vectors: Array | None
     """Class vectors (K, q); None if no class can be predicted."""
-    features: ClassFeatures
 
     def restricted(self, classes: Array) -> SeenModel:
         """Return the model of some of the classes, in the spaces of all."""
@@ -58,10 +54,10 @@ class SeenModel(NamedTuple):
             return None
         rows = None
         if self.vectors.shape[1] == self.means.shape[1]:
-            rows = self.features.rows(self.vectors)
+            rows = scaled_rows(np.asarray(self.vectors, dtype=float), self.space.scaling)
         turned = self.start_space.turned_in_double
         start_rows = None if rows is None else turned(rows)
-        process = fit_process(self.vectors, turned(self.means), start_rows, self.features)
+        process = fit_process(self.vectors, turned(self.means), start_rows, self.space.scaling)
         coef, constant = process.coefficients(self.means, rows)
         shared = None
         if process.features.shared and rows is not None:
@@ -104,8 +100,34 @@ def seen_model(
         scarcity = statistics.sums.shape[0] / max(statistics.freedom, 1.0) / COLUMNS_A_ROW
         shrinkage = LEAST_SHRINKAGE + (MOST_SHRINKAGE - LEAST_SHRINKAGE) * min(1.0, scarcity)
     rounds = statistics.whitened(shrinkage, dtype)
-    features = ClassFeatures(None, 0.0, False, statistics.scaling)
-    return SeenModel(start, rounds, statistics.means, statistics.counts, vectors, features)
+    return SeenModel(start, rounds, statistics.means, statistics.counts, vectors)
+
+
+class Task(NamedTuple):
+    """Labelled rows, and the classes that a pool is to be labelled with."""
+
+    rows: Rows
+    scaling: Scaling
+    """How rows are scaled first."""
+    shrinkage: float | None
+    """Of the covariance that whitens in the rounds."""
+    classes: int
+    """K, how many classes the labelled rows have."""
+    seen_vectors: Array | None
+    """(K, q); None if no class can be predicted."""
+    vectors: Array
+    """Of the candidates, (L, q)."""
+    own: Array
+    """(L,) the place of a candidate among the seen classes, -1 for an unseen one."""
+    known: Known | None = None
+
+    def statistics(self) -> SeenStatistics:
+        """Return the sums over labelled rows."""
+        return seen_statistics(self.rows, self.classes, self.scaling)
+
+    def model(self, statistics: SeenStatistics) -> SeenModel:
+        """Return what labelled rows tell of classes."""
+        return seen_model(statistics, self.seen_vectors, self.shrinkage, self.rows.X.dtype)
 
 
 class Candidates(NamedTuple):

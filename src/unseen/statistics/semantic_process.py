@@ -200,9 +200,7 @@ class SemanticProcess:
         )
 
 
-def fit_process(
-    vectors: Array, means: Array, rows: Array | None, features: ClassFeatures
-) -> SemanticProcess:
+def fit_process(vectors: Array, means: Array, rows: Array | None, scaling: Scaling) -> SemanticProcess:
     """Choose kernel, ridge and b by the leave-one-class-out error.
 
     Parameters
@@ -213,8 +211,8 @@ def fit_process(
     rows : array of shape (K, p), optional
         The class vectors as rows of features, in the same coordinates, where features and semantics may
         share one space.
-    features : ClassFeatures
-        Says how class vectors become rows; its kernel and ``shared`` are chosen here.
+    scaling : {"none", "unit", "root"}
+        Of rows of features.
     """
     center = vectors.mean(axis=0, dtype=float)
     A = vectors - center
@@ -244,7 +242,7 @@ def fit_process(
         None if kernel.width is None else np.asarray(vectors, dtype=float),
         0.0 if kernel.width is None else kernel.width / scale**2,
         slope != 0,
-        features.scaling,
+        scaling,
     )
     return SemanticProcess(chosen, center, scale, A, kernel, ridge * RIDGE_FACTOR, slope)
 

@@ -14,9 +14,6 @@ from unseen.typing import Array, RowValues
 LARGEST_LOG_FACTOR = 50.0
 """The logarithm of a class's factor stays within ± this: nothing over- or underflows."""
 
-BIAS_RIDGE = 1e-6
-"""ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
-
 ANDERSON_DEPTH = 5
 """Past steps that Anderson's method combines."""
 
@@ -74,41 +71,6 @@ def class_biases(
         if np.abs(residual).max() < 1e-6:
             break
         bias = np.clip(_accelerated(update, residual, past), -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
-    return bias
-
-
-def exact_biases(
-    scores: RowValues, prior: Array, start: Array | None = None, max_iter: int = 50
-) -> Array:
-    """Return the biases under which the totals of softmax(scores + biases) are N·prior.
-
-    They minimise Σₙ log Σₖ exp(sₙₖ + bₖ) − N·prior·b + ½εN/L ‖b‖² by Newton's method. Third derivatives
-    are bounded by second ones times the range of a step, so the step of length log(1 + β)/β, β its
-    range, descends from anywhere. Where classes are far apart, fixed points as in :func:`class_biases`
-    creep; this takes some ten passes, and the answer does not hang on rounding.
-
-    Parameters
-    ----------
-    scores : array or chunks of shape (M, L)
-    prior : array of shape (L,)
-        Positive and summing to one.
-    start : array of shape (L,), optional
-        Biases near the answer.
-    """
-    P = kept(mapped(kernels.relative_probabilities, scores))
-    rows, classes = scores.shape
-    bias = np.zeros(classes) if start is None else start - start.mean()
-    bias, weight = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), BIAS_RIDGE * rows / classes
-    for _ in range(max_iter):
-        totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
-        gradient = totals - rows * prior + weight * bias
-        curvature = np.diag(totals + weight) - products
-        step = -np.linalg.solve(curvature, gradient)
-        width = float(np.ptp(step))
-        damping = np.log1p(width) / width if width > 0 else 1.0
-        before, bias = bias, np.clip(bias + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
-        if np.abs(bias - before).max() < 1e-6:
-            break
     return bias
 
 

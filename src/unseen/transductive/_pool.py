@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from unseen.base import ZeroShotClassifier
-from unseen.guards import whole_fit
+from unseen.inputs import whole_fit
 from unseen.model_export import bare
 from unseen.rows.chunks import Chunks
 from unseen.rows.known import Known
-from unseen.rows.labelled import UNLABELLED, Rows
+from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks, mapped
 from unseen.statistics.review import Review
 from unseen.transductive.rounds import Observer, Round
 from unseen.transductive.selection import BalancedSelection
-from unseen.typing import Array, Codes, DType, Label, RowValues
+from unseen.typing import UNLABELLED, Array, Codes, DType, Label, RowValues
 
 Compress = Callable[[Array, Array, DType], tuple[Array, Codes]]
 """Fast training: computes class means, to be used in place of rows, from class sums, class weights and

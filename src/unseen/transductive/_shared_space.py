@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.guards import whole_fit
-from unseen.inputs import read_rows
+from unseen.inputs import read_rows, whole_fit
 from unseen.rows.passes import score_blocks
 from unseen.statistics.entropy import largest
 from unseen.statistics.shared_model import cosines

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.guards import whole_fit
-from unseen.inputs import read_labels, read_rows
-from unseen.rows.labelled import UNLABELLED, Rows
-from unseen.rows.passes import chunked
-from unseen.semantics import place_among
+from unseen.inputs import chunked, read_rows, whole_fit
+from unseen.rows.labelled import Rows
+from unseen.semantics import place_among, read_labels
 from unseen.statistics.strangers import fit_strangers
 from unseen.transductive.rounds import Observer
-from unseen.typing import Array, Codes, Label, Mask, RowValues
+from unseen.typing import UNLABELLED, Array, Codes, Label, Mask, RowValues
 
 Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None, Observer | None], Any]
 """Fits the estimator: X, y, sample_weight, known rows of the pool, and who observes the rounds."""

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from unseen.advice import Advice
-from unseen.guards import whole_fit
 from unseen.inductive.wrapping import WrappingClassifier, wrapped
+from unseen.inputs import whole_fit
 from unseen.transductive._pool import TransductiveClassifier
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.rounds import Observer

@@ -48,8 +48,8 @@ class PrototypeClassifier(TransductiveClassifier):
 
     def _points_of(self, vectors: Array) -> tuple[Array, Array]:
         """Return a prototype and an offset for each class: adapted, of labelled rows, or predicted."""
-        points = self._mapped(vectors).astype(self.points_.dtype)
-        offsets = np.zeros(len(vectors))
+        points = np.empty((len(vectors), self.points_.shape[1]), dtype=self.points_.dtype)
+        offsets, predicted = np.zeros(len(vectors)), []
         fitted, seen = Places(self._fitted_keys), Places(self._seen_keys)
         for i, key in enumerate(class_keys(vectors)):
             place = fitted.take(key)
@@ -57,6 +57,10 @@ class PrototypeClassifier(TransductiveClassifier):
                 points[i], offsets[i] = self.points_[place], self._offsets[place]
             elif (place := seen.take(key)) is not None:
                 points[i] = self._seen_points[place]
+            else:
+                predicted.append(i)
+        if predicted:
+            points[predicted] = self._mapped(vectors[predicted])
         return points, offsets
 
     def _scores(self, X: Array, vectors: Array) -> Array:

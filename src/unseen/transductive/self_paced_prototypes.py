@@ -22,12 +22,11 @@ from unseen.statistics.adaptation import (
     Assignment,
     Plan,
     State,
-    Task,
     inductive_answer,
     transduce,
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
-from unseen.statistics.seen_model import Answer
+from unseen.statistics.seen_model import Answer, Task
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.prototype_classifier import (
@@ -182,9 +181,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
         self.strangers_ = None
         learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
-        if (
-            learns
-        ):  # the review comes first: its sample and p × p matrices need not be in memory at once
+        if learns:  # reviewed first: its sample and p × p matrices need not be in memory at once
             plan = self._reviewed(plan, split)
         task = self._task(split)
         if learns:

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from unseen.guards import whole_fit
-from unseen.inputs import read_labels
+from unseen.inputs import whole_fit
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums, class_weights, gram
+from unseen.semantics import read_labels
 from unseen.statistics.visual_space import Whitening, within_class_scatter
 from unseen.typing import Array, RowValues
 

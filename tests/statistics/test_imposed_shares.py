@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from unseen.statistics.transport import LARGEST_LOG_FACTOR, exact_biases
+from unseen.statistics.adaptation import exact_biases
+from unseen.statistics.transport import LARGEST_LOG_FACTOR
 
 
 def scores(spread: float, rows: int = 2000, classes: int = 5) -> Any:
