@@ -206,20 +206,34 @@ def test_folds_see_neither_held_out_labels_nor_unseen_classes(world):
 @pytest.mark.parametrize(
     "wrap", [lambda model: model, lambda model: make_pipeline(Normalizer(), model)]
 )
-def test_folds_are_not_rehearsed(world, wrap, monkeypatch):
+def test_folds_are_not_rehearsed(wrap, monkeypatch):
     """Calibration does not change which answers are right; only the last fit, on all rows, has it."""
-    X, y, semantics = world
-    given = np.where(np.isin(y, UNSEEN), None, y.astype(object))
+    rng = np.random.default_rng(0)
+    table = ClassTable(np.arange(45), rng.normal(size=(45, 6)))  # so many that a fold could rehearse
+    y = np.repeat(np.arange(45), 8)
+    X = table.vectors[y] @ rng.normal(size=(6, 10)) + 0.5 * rng.normal(size=(len(y), 10))
+    given = np.where(y < 40, y, -1)
     rehearsed = []
     plain = ESZSL._answer
     monkeypatch.setattr(ESZSL, "_answer", lambda *a: rehearsed.append(1) or plain(*a))
-    model = wrap(ESZSL(semantics))
+
+    def count(run):
+        rehearsed.clear()
+        run()
+        return len(rehearsed)
+
+    model = wrap(ESZSL(table, lam=1.0))
     name = "gamma" if isinstance(model, ESZSL) else "eszsl__gamma"
-    search = ClassWiseSearch(model, {name: [0.1, 1.0]}, cv=2).fit(X, given)
-    once = len(rehearsed)
-    rehearsed.clear()
-    clone(search.best_estimator_).fit(X, given)
-    assert once == len(rehearsed)
+    grid = {name: [0.1, 1.0]}
+    last = count(lambda: clone(model).set_params(**{name: 1.0}).fit(X, given))
+    half = np.where(y % 2, -1, given)
+    of_a_fold = count(lambda: clone(model).set_params(**{name: 1.0}).fit(X, half))
+    assert last > 0
+    assert of_a_fold > 0  # nothing hinders a fold but the search
+    assert count(lambda: ClassWiseSearch(model, grid, cv=2).fit(X, given)) == last
+    # A score of one's own may look at probabilities: then the folds have them calibrated.
+    search = ClassWiseSearch(model, grid, cv=2, scoring="accuracy")
+    assert count(lambda: search.fit(X, given)) > last
 
 
 def test_defaults_of_folds_and_search(world):
