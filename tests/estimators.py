@@ -5,8 +5,12 @@ The methods come from the catalogue, so a new one is here without an entry.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+from sklearn.base import clone
+
+from toys import Toy
 from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced, SynC
 from unseen.methods import find, select
 
@@ -34,6 +38,25 @@ ESTIMATORS: list[Any] = [
     FastTraining(SelfPaced(PrototypeRidge())),
     SelfPaced(SJE(random_state=0), selection="threshold"),
 ]
+
+
+_FITS: dict[tuple[int, bytes], Any] = {}
+
+
+def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
+    """Return the estimator, fitted to the seen rows and the pool of a toy.
+
+    Many tests begin with the same fit of one of ``ESTIMATORS``: it is made once in a process, and each
+    test has a copy of its own.
+    """
+    model = clone(estimator).set_params(**({"semantics": toy.semantics} | changes))
+    place = next((i for i, known in enumerate(ESTIMATORS) if known is estimator), None)
+    if place is None or changes:
+        return model.fit(*toy.transductive())
+    key = (place, toy.X.tobytes())
+    if key not in _FITS:
+        _FITS[key] = model.fit(*toy.transductive())
+    return copy.deepcopy(_FITS[key])
 
 
 def name_of(estimator: Any) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from estimators import ESTIMATORS, name_of
+from estimators import ESTIMATORS, fitted, name_of
 from toys import Toy
 from unseen import ASTE, ESZSL, SJE, TASTE, ClassTable, PrototypeRidge, SelfPaced
 from unseen.inputs import all_finite
@@ -46,7 +46,7 @@ def test_empty_features(estimator: Any, toy: Toy) -> None:
 
 @every
 def test_wrong_width_at_predict(estimator: Any, toy: Toy) -> None:
-    model = with_semantics(estimator, toy).fit(*toy.transductive())
+    model = fitted(estimator, toy)
     with pytest.raises(ValueError, match=r"19 features.*expecting 20"):
         model.predict(toy.X[:, :19])
 

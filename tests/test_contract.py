@@ -10,17 +10,12 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from estimators import ESTIMATORS, TRANSDUCTIVE, name_of
+from estimators import ESTIMATORS, TRANSDUCTIVE, fitted, name_of
 from toys import Toy
 from unseen import ClassTable
 
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 transductive = pytest.mark.parametrize("estimator", TRANSDUCTIVE, ids=name_of)
-
-
-def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
-    model = clone(estimator).set_params(**({"semantics": toy.semantics} | changes))
-    return model.fit(*toy.transductive())
 
 
 @every
@@ -75,8 +70,8 @@ def test_class_order_at_fit_does_not_matter(estimator: Any, toy: Toy) -> None:
 @every
 def test_dtype_and_memory_layout_do_not_matter(estimator: Any, toy: Toy) -> None:
     X, y = toy.transductive()
-    model = clone(estimator).set_params(semantics=toy.semantics)
-    want = model.fit(X, y).predict_proba(toy.X)
+    model = fitted(estimator, toy)
+    want = model.predict_proba(toy.X)
     got = clone(model).fit(np.asfortranarray(X), y).predict_proba(toy.X)
     np.testing.assert_allclose(got, want, atol=1e-6)
     single = clone(model).fit(X.astype(np.float32), y)
@@ -98,10 +93,11 @@ def test_predicting_is_pure(estimator: Any, toy: Toy) -> None:
 
 @every
 def test_threads_change_nothing_beyond_rounding(estimator: Any, toy: Toy) -> None:
+    model = clone(estimator).set_params(semantics=toy.semantics)
     with threadpool_limits(1):
-        one = fitted(estimator, toy).decision_function(toy.X)
+        one = model.fit(*toy.transductive()).decision_function(toy.X)
     with threadpool_limits(2):
-        two = fitted(estimator, toy).decision_function(toy.X)
+        two = model.fit(*toy.transductive()).decision_function(toy.X)
     np.testing.assert_allclose(one, two, atol=1e-8 * max(1.0, np.abs(one).max()))
 
 

@@ -206,17 +206,90 @@ def test_folds_see_neither_held_out_labels_nor_unseen_classes(world):
 @pytest.mark.parametrize(
     "wrap", [lambda model: model, lambda model: make_pipeline(Normalizer(), model)]
 )
-def test_folds_are_not_rehearsed(world, wrap, monkeypatch):
+def test_folds_are_not_rehearsed(wrap, monkeypatch):
     """Calibration does not change which answers are right; only the last fit, on all rows, has it."""
-    X, y, semantics = world
-    given = np.where(np.isin(y, UNSEEN), None, y.astype(object))
+    rng = np.random.default_rng(0)
+    table = ClassTable(np.arange(45), rng.normal(size=(45, 6)))  # so many that a fold could rehearse
+    y = np.repeat(np.arange(45), 8)
+    X = table.vectors[y] @ rng.normal(size=(6, 10)) + 0.5 * rng.normal(size=(len(y), 10))
+    given = np.where(y < 40, y, -1)
     rehearsed = []
     plain = ESZSL._answer
     monkeypatch.setattr(ESZSL, "_answer", lambda *a: rehearsed.append(1) or plain(*a))
-    model = wrap(ESZSL(semantics))
+
+    def count(run):
+        rehearsed.clear()
+        run()
+        return len(rehearsed)
+
+    model = wrap(ESZSL(table, lam=1.0))
     name = "gamma" if isinstance(model, ESZSL) else "eszsl__gamma"
-    search = ClassWiseSearch(model, {name: [0.1, 1.0]}, cv=2).fit(X, given)
-    once = len(rehearsed)
-    rehearsed.clear()
-    clone(search.best_estimator_).fit(X, given)
-    assert once == len(rehearsed)
+    grid = {name: [0.1, 1.0]}
+    last = count(lambda: clone(model).set_params(**{name: 1.0}).fit(X, given))
+    half = np.where(y % 2, -1, given)
+    of_a_fold = count(lambda: clone(model).set_params(**{name: 1.0}).fit(X, half))
+    assert last > 0
+    assert of_a_fold > 0  # nothing hinders a fold but the search
+    assert count(lambda: ClassWiseSearch(model, grid, cv=2).fit(X, given)) == last
+    # A score of one's own may look at probabilities: then the folds have them calibrated.
+    search = ClassWiseSearch(model, grid, cv=2, scoring="accuracy")
+    assert count(lambda: search.fit(X, given)) > last
+
+
+def test_defaults_of_folds_and_search(world):
+    X, y, semantics = world
+    own = np.isin(y, SEEN)
+    assert ClassWiseKFold().get_params() == {"n_splits": 5, "random_state": 0}
+    assert ClassWiseSearch(ESZSL(semantics), {}).get_params(deep=False)["cv"] == 5
+    search = ClassWiseSearch(ESZSL(semantics, lam=1.0), {"gamma": [1.0]}, cv=np.int64(3))
+    search.fit(X[own], y[own])
+    given = ClassWiseSearch(ESZSL(semantics, lam=1.0), {"gamma": [1.0]}, cv=ClassWiseKFold(3, 0))
+    given.fit(X[own], y[own])
+    assert {k for k in search.cv_results_ if k.startswith("split")} == {
+        f"split{f}_test_score" for f in range(3)
+    }
+    assert search.best_score_ == given.best_score_
+    other = ClassWiseSearch(ESZSL(semantics, lam=1.0), {"gamma": [1.0]}, cv=ClassWiseKFold(4, 0))
+    assert "split3_test_score" in other.fit(X[own], y[own]).cv_results_
+
+
+@pytest.mark.parametrize("wanted", [True, 1, 0, -2, 2.0, "2", None])
+def test_a_number_of_folds_that_is_none_is_refused(wanted):
+    with pytest.raises(ValueError, match=r"must be an integer >= 2\. Got "):
+        list(ClassWiseKFold(wanted).split(None, np.arange(8)))
+
+
+def test_two_classes_to_a_fold_are_enough():
+    for wanted in (2, np.int32(2)):
+        folds = list(ClassWiseKFold(wanted).split(None, np.arange(4)))
+        assert [len(test) for _, test in folds] == [2, 2]
+
+
+def test_a_clone_among_held_out_classes_knows_them_alone(world):
+    _, y, semantics = world
+    own = y[np.isin(y, SEEN)]
+    model = among_held_out(ESZSL(semantics, candidates=UNSEEN), own)
+    assert list(model.semantics) == SEEN
+    assert model.candidates == "unseen"
+    inner = among_held_out(FastTraining(SelfPaced(ESZSL(semantics, candidates="all"))), own)
+    deepest = inner.estimator.estimator
+    assert (list(deepest.semantics), deepest.candidates) == (SEEN, "unseen")
+    assert inner.semantics is None  # what was not given is not made up
+
+
+def test_weights_and_scoring_reach_the_score(world):
+    X, y, semantics = world
+    own = np.isin(y, SEEN)
+    noisy = X[~own] + 3 * np.random.default_rng(0).normal(size=X[~own].shape).astype(np.float32)
+    search = ClassWiseSearch(ESZSL(semantics, lam=1.0), {"gamma": [1.0]}, cv=3).fit(X[own], y[own])
+    right = search.predict(noisy) == y[~own]
+    assert 0 < right.sum() < len(right)
+    assert search.score(noisy, y[~own], sample_weight=right.astype(float)) == 1
+    assert search.score(noisy, y[~own]) < 1
+
+    def count(model, X, y):
+        return float(len(y))
+
+    counted = ClassWiseSearch(ESZSL(semantics, lam=1.0), {"gamma": [1.0]}, cv=3, scoring=count)
+    assert counted.fit(X[own], y[own]).score(noisy, y[~own]) == len(noisy)
+    assert counted.best_score_ == 32  # four classes of eight rows in a fold

@@ -34,6 +34,8 @@ def label(cache, folder, *options):
 
 def test_a_photograph_keeps_its_features(cache):
     """A few photographs through the real network, and once more from the store."""
+    pytest.importorskip("torch", reason="the default backbone needs torch")
+    pytest.importorskip("efficientnet_lite_pytorch", reason="the default backbone is not installed")
     paths = sorted((PHOTOS / "images" / "seal").glob("*.jpg"))[:4]
     network = backbone()
     with FeatureStore(cache) as store:

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from estimators import ESTIMATORS, name_of
+from estimators import ESTIMATORS, fitted, name_of
 from toys import Toy
 from unseen import (
     ESZSL,
@@ -56,7 +56,7 @@ def is_fitted(model: Any) -> bool:
 
 @every
 def test_score_refuses_labels_of_which_none_is_a_candidate(estimator: Any, toy: Toy) -> None:
-    model = clone(estimator).set_params(semantics=toy.semantics).fit(*toy.transductive())
+    model = fitted(estimator, toy)
     message = r"None of the 12 class\(es\) of y is a candidate.*'class 00'.*answers among 'class 12'"
     with pytest.raises(ValueError, match=message):
         model.score(*inductive(toy))
@@ -290,7 +290,7 @@ def test_an_interrupted_fit_leaves_an_unfitted_estimator(
     def interrupt(self: Any) -> Any:
         raise KeyboardInterrupt
 
-    model = clone(estimator).set_params(semantics=toy.semantics).fit(*toy.transductive())
+    model = fitted(estimator, toy)
     before = model.get_params()
     with monkeypatch.context() as patch:
         patch.setattr(ZeroShotClassifier, "_seen_vectors", interrupt)

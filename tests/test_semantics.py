@@ -164,6 +164,8 @@ def test_of_several_vectors_the_mean_direction_is_taken() -> None:
     np.testing.assert_allclose(three["a"], [0.2**0.5, 0.8**0.5])
     zero = ClassTable.of({"a": [[0.0, 0.0]], "b": [[0.0, 1.0]]})
     np.testing.assert_array_equal(zero["a"], [0.0, 0.0])
+    short = ClassTable.of({"a": [[0.3, 0.0], [0.0, 4.0]], "b": [[0.0, 0.2]]})
+    np.testing.assert_allclose(short.vectors, [[0.5**0.5, 0.5**0.5], [0.0, 1.0]])
 
 
 def test_one_hot_keeps_labels_of_any_kind() -> None:

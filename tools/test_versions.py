@@ -94,6 +94,9 @@ def main() -> None:
         metavar="NAME==VERSION",
         help="take this version whatever the rest says, for instance the build of torch at hand",
     )
+    parser.add_argument(
+        "--jobs", default="auto", help="processes that the tests run in; 0 for this one"
+    )
     parser.add_argument("--keep", action="store_true", help="use the environment of the last run")
     parser.add_argument("--list", action="store_true", help="only print the versions")
     parser.add_argument("tests", nargs="*", help="what pytest is given; the whole suite by default")
@@ -122,6 +125,7 @@ def main() -> None:
         "not slow and not site",
         "-p",
         "no:cacheprovider",
+        *("-n", given.jobs, "--dist", "loadscope"),
         *given.tests,
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import socket
 import sys
@@ -24,7 +25,7 @@ NAMED_BY_A_FILE = "not loaded because a file names it"
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """A stand-in for transformers that notes how it is called."""
+    """A stand-in for transformers that notes how it is called, and for torch where that is absent."""
     calls = []
 
     class Auto:
@@ -38,6 +39,15 @@ def stand_in(monkeypatch):
     library = types.ModuleType("transformers")
     library.AutoModel = library.AutoTokenizer = library.BaseImageProcessor = Auto
     monkeypatch.setitem(sys.modules, "transformers", library)
+    if importlib.util.find_spec("torch") is None:  # it is asked for first, and nothing of it is used
+        torch = types.ModuleType("torch")
+        torch.Tensor = type("Tensor", (), {})  # scikit-learn asks whether an array is one
+        monkeypatch.setitem(sys.modules, "torch", torch)
+    if importlib.util.find_spec("huggingface_hub") is None:
+        hub, constants = (types.ModuleType(f"huggingface_hub{end}") for end in ("", ".constants"))
+        hub.constants, constants.HF_HUB_OFFLINE = constants, False
+        for module in (hub, constants):
+            monkeypatch.setitem(sys.modules, module.__name__, module)
     return calls
 
 

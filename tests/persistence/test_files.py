@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import unseen
-from estimators import ESTIMATORS, name_of
+from estimators import ESTIMATORS, fitted, name_of
 from toys import Toy, make_toy
 from unseen import ESZSL, SJE, ClassTable, ModelFileError, SelfPaced, WithinClassWhitening, load
 from unseen.persistence import save
@@ -29,11 +29,6 @@ from unseen.persistence.class_keys import known_classes
 from unseen.transductive import AgreementSelection, BalancedSelection
 
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-
-
-def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
-    model = clone(estimator).set_params(**({"semantics": toy.semantics} | changes))
-    return model.fit(*toy.transductive())
 
 
 def through_a_file(model: Any, folder: Path) -> Any:
@@ -86,11 +81,11 @@ def test_a_model_can_be_cloned_and_fitted_again(estimator: Any, toy: Toy, tmp_pa
 def test_the_file_holds_no_training_row(estimator: Any, tmp_path: Path) -> None:
     """Twice the rows make the file longer by labels and rounds at most: a few bytes a row."""
     sizes = []
-    for rows in (40, 80):
+    for rows in (30, 60):
         model = fitted(estimator, make_toy(rows=rows))
         save(model, tmp_path / "model")
         sizes.append((tmp_path / "model").stat().st_size)
-    more_rows = 40 * 16
+    more_rows = 30 * 16
     assert sizes[1] - sizes[0] < more_rows * 40  # a row of features has 160 bytes
 
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from estimators import ESTIMATORS, name_of
+from estimators import ESTIMATORS, fitted, name_of
 from toys import Toy, make_toy
 from unseen import (
     ESZSL,
@@ -100,11 +100,6 @@ def test_cosines(toy: Toy, tmp_path: Path) -> None:
     export_onnx(model, tmp_path / "scorer.onnx")
     X = toy.X.astype(np.float32)
     assert_agrees(run(tmp_path / "scorer.onnx", X), model.decision_function(X.astype(float)))
-
-
-def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
-    model = clone(estimator).set_params(**({"semantics": toy.semantics} | changes))
-    return model.fit(*toy.transductive())
 
 
 def run(path: Path, X: Any) -> Any:

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,14 +60,18 @@ class Live:
 
 @contextmanager
 def live(*arguments, **options):
-    served = Live(*arguments, **options)
-    try:
-        yield served
-    finally:
-        if served.process.poll() is None:
-            served.process.kill()
-        served.process.wait()
-        served.process.stdout.close()
+    with tempfile.TemporaryDirectory() as folder:  # a killed process does not clear its own
+        served = Live(*arguments, **options | {"env": {"TMPDIR": folder, **(options.get("env") or {})}})
+        try:
+            yield served
+        finally:
+            if served.process.poll() is None:
+                served.process.kill()
+            code = served.process.wait()
+            served.process.stdout.close()
+        if code == 0:
+            left = [path.name for path in Path(folder).glob("unseen*")]
+            assert left == [], f"it ended by itself and left {left} in the temporary folder"
 
 
 def eventually(check):

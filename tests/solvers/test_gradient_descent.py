@@ -135,3 +135,16 @@ def test_rows_are_drawn_as_a_generator_draws_them(weighted) -> None:
     for steps in (120, 7):  # a second descent goes on with the same generator
         for rows in _draws(200, steps, 21, weights, ours):
             np.testing.assert_array_equal(rows, theirs.choice(200, size=21, p=share))
+
+
+def test_a_descent_averages_and_decays_nothing_unless_told():
+    X, codes, A, V = problem()
+
+    def run(**more):
+        random = np.random.default_rng(1)
+        return descend(X, codes, A, ranking_hinge, V, [0.1, 0.05], batch=8, random=random, **more)
+
+    np.testing.assert_array_equal(run(), run(decay=0.0, ridge=0.0, averaged=True))
+    assert np.abs(run() - run(averaged=False)).max() > 1e-3
+    assert np.abs(run() - run(decay=1.0)).max() > 1e-3
+    assert np.abs(run() - run(ridge=1.0)).max() > 1e-3

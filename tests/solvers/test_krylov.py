@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from unseen.solvers.images import Halves
-from unseen.solvers.krylov import BLOCK_COLUMNS, SlowConvergence, Subspace, System
+from unseen.solvers.krylov import (
+    BLOCK_COLUMNS,
+    SlowConvergence,
+    Subspace,
+    System,
+    _blocks_to_go,
+    _orthonormal,
+)
 
 
 def systems(p: int = 120, k: int = 4) -> tuple[Any, Any, Any]:
@@ -161,3 +168,29 @@ def test_nothing_is_solved_by_nothing() -> None:
     Z, length = Subspace([lambda B: M @ B], 120, 999, float).solve(0 * R, System(np.array([1.0, 2.0])))
     assert length == 0
     assert not Z.any()
+
+
+def test_an_orthonormal_basis_has_the_span_and_no_rounding() -> None:
+    B = np.random.default_rng(0).normal(size=(30, 4)) * [1e-6, 1.0, 10.0, 1e6]
+    Q = _orthonormal(np.column_stack([B, B[:, 1] + B[:, 2]]))
+    assert Q.shape == (30, 4)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(Q @ (Q.T @ B), B, rtol=1e-6, atol=1e-12)
+
+
+def test_blocks_to_go_follow_the_rate_of_the_last_two() -> None:
+    assert _blocks_to_go([1.0, 0.1], 1e-4) == 1.0
+    assert _blocks_to_go([7.0, 1.0, 0.3, 0.01], 1e-4) == pytest.approx(2.0)  # a tenth a block
+    assert _blocks_to_go([1.0, 1.0, 2.0], 0.02) == pytest.approx(np.log(0.01) / np.log(0.99))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_a_basis_begun_anew_holds_what_is_near_whatever_its_scale(scale: float) -> None:
+    M, _, R = systems()
+    space = Subspace([lambda B: M @ B], 120, 999, float)
+    space.solve(R, System(np.array([1.0, 30.0])), 0.1)
+    near = scale * np.random.default_rng(5).normal(size=(120, 3))
+    space.restart(near)
+    assert space.rank == 3
+    Q = space._basis.taken
+    assert np.linalg.norm(near - Q @ (Q.T @ near)) <= 1e-9 * np.linalg.norm(near)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen.solvers.row_space import row_space
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions, row_space
 
 
 @pytest.mark.parametrize("columns", [12, 60])
@@ -20,3 +20,24 @@ def test_row_space_keeps_products_and_lengths(with_metric: bool, columns: int) -
     np.testing.assert_allclose(X @ basis, Z, atol=1e-9)
     M = np.eye(columns) if metric is None else metric
     np.testing.assert_allclose(basis.T @ M @ basis, np.eye(5), atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
+def test_rows_that_repeat_others_add_no_coordinate(scale: float) -> None:
+    X = scale * np.random.default_rng(0).normal(size=(5, 60))
+    X[4] = X[0] - X[1]
+    Z, basis = row_space(X)
+    assert Z.shape == (5, 4)
+    np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-9 * scale**2)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [300, 100])  # of the second a factor does not exist
+def test_a_sketch_holds_the_first_directions(rows: int) -> None:
+    random = np.random.default_rng(0)
+    strong = np.linalg.qr(random.normal(size=(400, 3)))[0]
+    X = 100 * random.normal(size=(rows, 3)) @ strong.T + 0.1 * random.normal(size=(rows, 400))
+    basis = first_directions(X)
+    assert basis.shape == (400, SKETCH_COLUMNS)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(SKETCH_COLUMNS), atol=1e-8)
+    assert np.linalg.norm(strong - basis @ (basis.T @ strong)) < 0.01

@@ -52,3 +52,22 @@ def test_a_row_does_not_depend_on_the_rows_beside_it() -> None:
     )
     shifted = simplex_codes(rows + 100, atoms + 100, 0.1)
     np.testing.assert_allclose(shifted, simplex_codes(rows, atoms, 0.1), atol=1e-8)
+
+
+def test_steps_are_those_of_the_accelerated_gradient() -> None:
+    """Nesterov's sequence, t' = (1 + sqrt(1 + 4t²)) / 2, by hand, stopped before it converges."""
+    random = np.random.default_rng(2)
+    atoms, row = random.normal(size=(6, 4)), random.normal(size=(1, 4))
+    D = atoms - atoms.mean(axis=0)
+    gram = D @ D.T
+    gram += 0.2 * np.trace(gram) / 6 * np.eye(6)
+    largest = np.linalg.norm(gram, 2)
+    z = y = np.full((1, 6), 1 / 6)
+    t = 1.0
+    for steps in range(1, 9):
+        slope = y @ gram - (row - atoms.mean(axis=0)) @ D.T
+        new = project_to_simplex(y - slope / largest)
+        larger = 0.5 + np.sqrt(0.25 + t * t)
+        y = new + (t - 1) / larger * (new - z)
+        z, t = new, larger
+        np.testing.assert_allclose(simplex_codes(row, atoms, 0.2, steps), z, atol=1e-12)
