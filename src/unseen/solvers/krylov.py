@@ -101,10 +101,10 @@ class Subspace:
 
     def renew(self, place: int, operator: Halves) -> None:
         """Put in place of halves others with the same first: what it made of the basis is used."""
-        kept = self._kept[place]
-        if kept is None:
+        images = self._kept[place]
+        if images is None:
             return self.replace(place, operator)
-        kept.renew(operator, self._basis.taken)
+        images.renew(operator, self._basis.taken)
 
     def restart(self, near: Array) -> None:
         """Begin the basis anew, with the span of what should be near the next solutions, (p, k).
@@ -225,8 +225,8 @@ def _orthonormal(B: Array) -> Array:
     """Return an orthonormal basis of the span of B, without directions that are rounding alone."""
     B = B / np.maximum(np.linalg.norm(B, axis=0), np.finfo(B.dtype).tiny)
     values, vectors = np.linalg.eigh((B.T @ B).astype(float))
-    kept = values > 10 * np.finfo(B.dtype).eps * values[-1]
-    return np.asarray(B @ (vectors[:, kept] / np.sqrt(values[kept])).astype(B.dtype))
+    distinct = values > 10 * np.finfo(B.dtype).eps * values[-1]
+    return np.asarray(B @ (vectors[:, distinct] / np.sqrt(values[distinct])).astype(B.dtype))
 
 
 def _leading(B: Array, left: float) -> Array:

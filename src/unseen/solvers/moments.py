@@ -155,13 +155,13 @@ class Sums:
         X, codes, weights = rows
         return cls(*moments_of(X, codes, classes, weights), X.shape[1] if width is None else width)
 
-    def without(self, moments: Array, kept: Codes) -> Sums:
+    def without(self, moments: Array, others: Codes) -> Sums:
         """Take XᵀX of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
             second=Moments.given(self.moments - moments),
-            labels=self.labels[:, kept],
-            counts=self.counts[kept],
+            labels=self.labels[:, others],
+            counts=self.counts[others],
         )
 
     @property

@@ -36,8 +36,8 @@ def row_space(X: Array, solved: Array | None = None) -> tuple[Array, Array]:
     solved = rows.T if solved is None else solved
     products = rows @ solved
     values, vectors = np.linalg.eigh((products + products.T) / 2)
-    kept = values > len(values) * digits * values[-1]
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    positive = values > len(values) * digits * values[-1]
+    roots, vectors = np.sqrt(values[positive]), vectors[:, positive]
     return vectors * roots, solved @ (vectors / roots)
 
 

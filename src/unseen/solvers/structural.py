@@ -65,11 +65,11 @@ class Metric:
     @property
     def scatter(self) -> Array:
         """share·(XᵀX − FFᵀ), (p, p); computed at each call, since solvers keep what they need."""
-        own = self.moments.dense
-        factor = self.factor.astype(own.dtype, copy=False)
+        moments = self.moments.dense
+        factor = self.factor.astype(moments.dtype, copy=False)
         M: Array = factor @ factor.T
-        np.subtract(own, M, out=M)
-        M *= own.dtype.type(self.share)
+        np.subtract(moments, M, out=M)
+        M *= moments.dtype.type(self.share)
         return M
 
     @property

@@ -47,10 +47,10 @@ class PoolProblem:
 
     def labels(self, points: Array) -> Codes:
         """Return the candidate with the nearest point for each row of the pool, or its known class."""
-        found = np.empty(len(self.Z), dtype=np.intp)
+        nearest = np.empty(len(self.Z), dtype=np.intp)
         for rows in blocks(len(self.Z)):
-            found[rows] = prototype_scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
-        return np.asarray(self.known.clamp_labels(found))
+            nearest[rows] = prototype_scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
+        return np.asarray(self.known.clamp_labels(nearest))
 
 
 class PointClassifier(PrototypeClassifier):
