@@ -18,12 +18,11 @@ from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_weights, mapped
-from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import Moments, Ridge, Sums, one_domain, ridge_path
 from unseen.solvers.row_space import row_space
 from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes, RowValues
+from unseen.typing import Array, Codes, RowValues, Solve
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)

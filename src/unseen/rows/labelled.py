@@ -205,7 +205,7 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
 
 
 def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Let every bit move half of the others, in place (the finaliser of SplitMix64)."""
+    """Mix the bits of each number, in place, by the finaliser of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         np.right_shift(values, np.uint64(shift), out=spare)
         values ^= spare

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from unseen.solvers.cholesky import joint_eigenvectors
 from unseen.solvers.images import Columns, Halves, Images, Operator
 from unseen.typing import Array
 
@@ -91,16 +90,16 @@ class Subspace:
         return self._basis.count
 
     def replace(self, place: int, operator: Operator | None) -> None:
-        """Put another operator, or none, in place of one, and take its images of the basis.
+        """Replace an operator, or remove it, and compute the images of the basis.
 
-        Where both are halves with the same first, call :meth:`renew` instead.
+        Where both have the same first half, call :meth:`renew` instead.
         """
         self._kept[place] = images = self._images_of(operator)
         if images is not None and self.rank:
             images.widen(self._basis.taken, self._basis.taken)
 
     def renew(self, place: int, operator: Halves) -> None:
-        """Put in place of halves others with the same first: what it made of the basis is used."""
+        """Replace an operator by one with the same first half, whose images are used again."""
         images = self._kept[place]
         if images is None:
             return self.replace(place, operator)
@@ -219,6 +218,14 @@ class Subspace:
         for kept in self._kept:
             if kept is not None:
                 kept.widen(B, self._basis.taken)
+
+
+def joint_eigenvectors(A: Array, B: Array) -> tuple[Array, Array]:
+    """Return d and T with TᵀBT = I and TᵀAT = diag(d), for symmetric A and positive definite B."""
+    inverse = np.linalg.inv(np.linalg.cholesky(B))
+    inner = inverse @ A @ inverse.T
+    d, U = np.linalg.eigh((inner + inner.T) / 2)
+    return d, inverse.T @ U
 
 
 def _orthonormal(B: Array) -> Array:

@@ -34,11 +34,10 @@ from unseen.rows.passes import (
     in_chunks,
 )
 from unseen.solvers.block_cg import shifted_solver
-from unseen.solvers.cholesky import Solve, joint_eigenvectors
-from unseen.solvers.krylov import Subspace, System
+from unseen.solvers.krylov import Subspace, System, joint_eigenvectors
 from unseen.solvers.moments import Moments, Ridge, Sums, pays, ridge_solver
 from unseen.solvers.shared_subspace import LABELLED, MOST, POOL, SharedSubspace, first_of
-from unseen.typing import Array, RowValues
+from unseen.typing import Array, RowValues, Solve
 
 METRIC_ERROR = 0.3
 """Bound on the relative error of M⁻¹R for the first right-hand sides R where XᵀX is not formed. What M
