@@ -68,7 +68,7 @@ class AttributeClassifier(TunedClassifier):
         for name, value in setting.items():
             setattr(self, f"{name}_", value)
         if temperature is None:
-            raw = _own(self._groups(rows.X, vectors), rows.codes)
+            raw = _of_true_class(self._groups(rows.X, vectors), rows.codes)
             self.slope_, self.offset_ = platt(raw, present[rows.codes], rows.weights)
         return temperature
 
@@ -129,7 +129,7 @@ class AttributeClassifier(TunedClassifier):
         return len(self.threshold_)
 
 
-def _own(groups: Groups, codes: Codes) -> Array:
+def _of_true_class(groups: Groups, codes: Codes) -> Array:
     """Return for each row the attribute scores that belong to its own class."""
     raw_of_class = np.empty_like(groups[0][0])
     for raw, classes in groups:
@@ -140,7 +140,7 @@ def _own(groups: Groups, codes: Codes) -> Array:
 
 def _calibrated(answers: Sequence[Groups], folds: list[Fold], present: Array) -> tuple[Array, Array]:
     """Fit Platt's parameters on the attributes of all folds together."""
-    raw = [_own(groups, fold.rows.codes) for groups, fold in zip(answers, folds, strict=True)]
+    raw = [_of_true_class(groups, fold.rows.codes) for groups, fold in zip(answers, folds, strict=True)]
     wanted = [present[fold.held][fold.rows.codes] for fold in folds]
     weights = [fold.rows.weights for fold in folds if fold.rows.weights is not None]
     joined = np.concatenate(weights) if weights else None

@@ -82,7 +82,7 @@ class Subspace:
     ) -> None:
         self._most, self._dtype = most, np.dtype(dtype)
         self._basis = Columns(width, dtype)
-        self._kept = [self._images_of(operator) for operator in operators]
+        self._images = [self._images_of(operator) for operator in operators]
 
     @property
     def rank(self) -> int:
@@ -94,13 +94,13 @@ class Subspace:
 
         Where both have the same first half, call :meth:`renew` instead.
         """
-        self._kept[place] = images = self._images_of(operator)
+        self._images[place] = images = self._images_of(operator)
         if images is not None and self.rank:
             images.widen(self._basis.taken, self._basis.taken)
 
     def renew(self, place: int, operator: Halves) -> None:
         """Replace an operator by one with the same first half, whose images are used again."""
-        images = self._kept[place]
+        images = self._images[place]
         if images is None:
             return self.replace(place, operator)
         images.renew(operator, self._basis.taken)
@@ -115,13 +115,13 @@ class Subspace:
         U = Q.T @ near
         if np.linalg.norm(near - Q @ U) > SPAN_TOLERANCE * np.linalg.norm(near):
             self._basis.count = 0
-            for images in self._kept:
+            for images in self._images:
                 if images is not None:
                     images.forget()
             return self._widen(_orthonormal(near))
         U = _orthonormal(_orthonormal(U))
         self._basis.turn(U)
-        for images in self._kept:
+        for images in self._images:
             if images is not None:
                 images.turn(U)
 
@@ -181,9 +181,9 @@ class Subspace:
         U = self._inner(system, (Q.T @ R).astype(float))
         Z = Q @ U.astype(Q.dtype)
         residual = R - Z * kappa[-1].astype(Q.dtype)
-        for k, kept in zip(kappa[:-1], self._kept, strict=True):
-            if kept is not None:
-                residual -= kept.columns.taken @ (U * k).astype(Q.dtype)
+        for k, images in zip(kappa[:-1], self._images, strict=True):
+            if images is not None:
+                residual -= images.columns.taken @ (U * k).astype(Q.dtype)
         return Z, residual
 
     def _inner(self, system: System, right: Array) -> Array:
@@ -201,9 +201,9 @@ class Subspace:
 
     def _form(self, kappa: Array) -> Array:
         total: Array = kappa[-1] * np.eye(self.rank)
-        for k, kept in zip(kappa[:-1], self._kept, strict=True):
-            if kept is not None:
-                total += k * kept.form
+        for k, images in zip(kappa[:-1], self._images, strict=True):
+            if images is not None:
+                total += k * images.form
         return total
 
     def _widen(self, B: Array) -> None:
@@ -215,9 +215,9 @@ class Subspace:
             if np.abs(inside).max(initial=0.0) < LARGE_OVERLAP:
                 break
         self._basis.append(B)
-        for kept in self._kept:
-            if kept is not None:
-                kept.widen(B, self._basis.taken)
+        for images in self._images:
+            if images is not None:
+                images.widen(B, self._basis.taken)
 
 
 def joint_eigenvectors(A: Array, B: Array) -> tuple[Array, Array]:

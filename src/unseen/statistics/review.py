@@ -280,9 +280,9 @@ def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
     keys = content_keys(X)
     order = np.lexsort((keys, codes))
     by_class = np.split(order, np.searchsorted(codes[order], np.arange(1, classes)))
-    fewest = min(len(own) for own in by_class)
+    fewest = min(map(len, by_class))
     sizes = fewest * SIZE_RATIO ** -np.linspace(0, 1, classes)
-    tail = [own[: max(1, round(n))] for own, n in zip(by_class, sizes, strict=True)]
+    tail = [rows[: max(1, round(n))] for rows, n in zip(by_class, sizes, strict=True)]
     return [np.concatenate(part) for part in (by_class, by_class[: max(1, classes // 2)], tail)]
 
 
