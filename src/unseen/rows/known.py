@@ -76,7 +76,7 @@ class Known:
         return self._written(scores, -np.inf, scores[self.rows, self.places]) if len(self) else scores
 
     def _written(self, values: Array, others: float, certain: object) -> Array:
-        """Return values in which known rows have ``certain`` for their class and ``others`` elsewhere."""
+        """Return values in which known rows have ``certain`` for their class, else ``others``."""
         if not len(self):
             return values
         clamped = values.copy()
