@@ -152,7 +152,7 @@ class BiDiLEL(PointClassifier):
         """Return a small grid for class-wise folds."""
         return {"alpha": (0.1, 0.3, 1.0), "trusted": (0.3, 0.5, 0.8)}
 
-    def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
+    def _make_space(self, statistics: SeenStatistics, split: Split, shrinkage: float | None) -> Space:
         center = statistics.means.mean(axis=0)
         total, local = locality(
             split, len(statistics.counts), center, statistics.scaling, self.neighbours
