@@ -41,9 +41,7 @@ def test_called_rows_are_strangers_but_for_the_share_allowed(scale: SignScale) -
 
 
 def test_a_few_large_signs_are_not_enough(scale: SignScale) -> None:
-    sign = np.concatenate(
-        [even(990), np.full(10, 0.9985)]
-    )  # one row in a hundred
+    sign = np.concatenate([even(990), np.full(10, 0.9985)])  # one row in a hundred
     assert scale.threshold(sign) == np.inf
 
 
