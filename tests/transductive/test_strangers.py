@@ -56,24 +56,6 @@ def test_without_strangers_hardly_any_row_is_called_so(name: str, toy: Toy) -> N
     assert (model.transduction_ == "unknown").mean() <= 0.01
 
 
-def test_a_pool_without_strangers_is_labelled_as_if_nobody_looked_for_them(toy: Toy) -> None:
-    X, y = toy.transductive()
-    model = SelfPacedPrototypes(toy.semantics, strangers="auto").fit(X, y)
-    usual = SelfPacedPrototypes(toy.semantics).fit(X, y)
-    np.testing.assert_array_equal(model.transduction_, usual.transduction_)
-    assert model.stranger_proba_.max() < 0.1
-
-
-@every
-def test_auto_calls_most_rows_of_seen_classes_and_hardly_any_other(name: str, toy: Toy) -> None:
-    X, y, strange = with_strangers(toy)
-    pool = np.array([label is None for label in y])
-    model = MODELS[name](toy.semantics, strangers="auto").fit(X, y)
-    called = model.transduction_ == "unknown"
-    assert called[strange].mean() > 0.5
-    assert called[pool & ~strange].mean() <= 0.02
-
-
 def test_a_label_of_the_users_choice_and_integers(toy: Toy) -> None:
     X, y, strange = with_strangers(toy)
     model = SelfPacedPrototypes(toy.semantics, strangers=0.2, unknown="none of these").fit(X, y)

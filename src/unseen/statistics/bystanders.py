@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.statistics.adaptation import MIXED_SMOOTHING, Plan, adapt, start_of
-from unseen.statistics.seen_model import Candidates, Prior, SeenModel, candidates_of
+from unseen.statistics.seen_model import Prior, SeenModel, candidates_of
 from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, Codes
 
@@ -40,23 +40,17 @@ def bystander_plan(candidates: int, bystanders: int) -> Plan:
 
 def labels_beside_bystanders(
     model: SeenModel, pool: Pool, vectors: Array, own: Codes
-) -> tuple[Prior, tuple[Array, Array]]:
-    """Label a pool; return the prior of the candidates and two labellings by them, (N, L) each.
+) -> tuple[Prior, Array]:
+    """Label a pool; return the prior of the candidates and their soft labels, (N, L).
 
-    In the first, labels of a row sum to its probability of belonging to no bystander. The second comes
-    from rounds without bystanders, in which every row belongs to a candidate.
+    The labels of a row sum to its probability of belonging to no bystander.
     """
     assert model.vectors is not None
     others, L = bystanders_of(len(model.vectors), own), len(own)
-    alone = candidates_of(model, vectors, own)
+    prior = candidates_of(model, vectors, own).prior
     all_vectors = np.concatenate([vectors, model.vectors[others]])
     together = candidates_of(model, all_vectors, np.concatenate([own, others]))
-    beside = _labels(model, pool, together, bystander_plan(L, len(others)))[:, :L]
-    return alone.prior, (beside, _labels(model, pool, alone, Plan(smoothing=MIXED_SMOOTHING)))
-
-
-def _labels(model: SeenModel, pool: Pool, candidates: Candidates, plan: Plan) -> Array:
-    """Run the rounds; return the last soft labels."""
-    start = start_of(model, candidates, pool, None, plan.smoothing)
-    *_, end = adapt(pool, candidates.prior, start, plan)
-    return np.asarray(end.assignment.labels, dtype=float)
+    plan = bystander_plan(L, len(others))
+    start = start_of(model, together, pool, None, plan.smoothing)
+    *_, end = adapt(pool, together.prior, start, plan)
+    return prior, np.asarray(end.assignment.labels[:, :L], dtype=float)
