@@ -141,8 +141,8 @@ class ZeroShotClassifier(
         weights = inputs.aligned(scores, sample_weight, "sample_weight")
         asked = self._parameters()[1], type(self).__name__
         code_of = refusals.scored_codes(classes, self.classes_, *asked)
-        answers = Rows(mapped(kernels.best_class, scores, given=(code_of,)), codes, weights)
-        return float(np.nanmean(answers.labelled().shares_right(len(classes))))
+        right = mapped(np.equal, mapped(kernels.best_class, scores, given=(code_of,)), codes)
+        return float(np.nanmean(Rows(right, codes, weights).labelled().shares_right(len(classes))))
 
     @property
     def classes_(self) -> Array:

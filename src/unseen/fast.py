@@ -113,9 +113,9 @@ class FastTraining(WrappingClassifier):
             all_patterns: list[Array] = []
 
             def compress(sums: Array, counts: Array, dtype: npt.DTypeLike) -> tuple[Array, Codes]:
-                patterns, own = class_patterns(sums, counts, dtype)
+                patterns, present = class_patterns(sums, counts, dtype)
                 all_patterns.append(patterns)
-                return patterns, own
+                return patterns, present
 
             model._fit_read(read, compress, known, observer)
             self.patterns_ = all_patterns[0]
@@ -137,16 +137,16 @@ class FastTraining(WrappingClassifier):
         vectors = table.vectors[table.positions(classes)]
         given = bare(self), vectors
         lost, counts = summed(_losses, rows.X, rows.codes, given=given)
-        means, own = class_patterns(*rows.totals(len(classes)), rows.X.dtype)
-        of_means, _ = _losses(means, own, *given)
+        means, present = class_patterns(*rows.totals(len(classes)), rows.X.dtype)
+        of_means, _ = _losses(means, present, *given)
         return float((lost / counts).mean()), float(of_means.mean())
 
     def _learn(self, rows: Rows, held: Rows | None = None) -> Self:
         """Learn from the means of rows that have been read."""
         self._check_estimator()
         classes = len(self.seen_classes_)
-        self.patterns_, own = class_patterns(*rows.totals(classes), rows.X.dtype)
-        patterns = Rows(self.patterns_, own)
+        self.patterns_, present = class_patterns(*rows.totals(classes), rows.X.dtype)
+        patterns = Rows(self.patterns_, present)
         self._adopt(self._clone()._fit_rows(patterns, self.seen_classes_, rows.thinned(JUDGED)))
         return self
 
@@ -164,8 +164,8 @@ class FastTraining(WrappingClassifier):
             )
 
     def _takes_chunks(self) -> bool:
-        own = wrapped(self)  # class means are in memory; an inductive estimator sees nothing else
-        return not isinstance(own, TransductiveClassifier) or own._takes_chunks()
+        inner = wrapped(self)  # class means are in memory; an inductive estimator sees nothing else
+        return not isinstance(inner, TransductiveClassifier) or inner._takes_chunks()
 
     def _chosen(self) -> dict[str, float]:
         return {f"estimator__{name}": v for name, v in self.estimator_._chosen().items()}

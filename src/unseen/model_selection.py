@@ -184,9 +184,9 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             classes, codes = read_labels(y)
             check_consistent_length(X, codes)
             rows = np.flatnonzero(codes != UNLABELLED)
-            own, labels = _safe_indexing(X, rows), classes[codes[rows]]
+            labelled_rows, labels = _safe_indexing(X, rows), classes[codes[rows]]
             cv = ClassWiseKFold(int(self.cv)) if isinstance(self.cv, (int, np.integer)) else self.cv
-            folds = [test for _, test in cv.split(own, labels)]
+            folds = [test for _, test in cv.split(labelled_rows, labels)]
             settings = list(ParameterGrid(self.param_grid))
             # Semantics may be in the grid too, so they are cut down after the parameters are set.
             models = [
@@ -194,7 +194,9 @@ class ClassWiseSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 for s in settings
             ]
             tasks = (
-                delayed(_trial)(m, own, labels, test, self.scoring) for m in models for test in folds
+                delayed(_trial)(m, labelled_rows, labels, test, self.scoring)
+                for m in models
+                for test in folds
             )
             scores = np.reshape(Parallel(n_jobs=self.n_jobs)(tasks), (len(settings), len(folds)))
             self.cv_results_ = _results(settings, scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +17,8 @@ UNLABELLED = -1
 Mask = npt.NDArray[np.bool_]
 """Which rows, or which classes, are meant."""
 
+Solve: TypeAlias = Callable[[Array], Array]
+"""The map from right-hand sides to the solutions of a linear system."""
 DType: TypeAlias = np.dtype[Any]
 """The type of the entries of an array."""
 Label: TypeAlias = Hashable

@@ -101,6 +101,13 @@ def test_nothing_to_thin() -> None:
     assert len(empty.thinned(5).X) == 0
 
 
+def test_every_class_counts_alike() -> None:
+    right, codes = np.array([True, True, True, True, False]), np.array([0, 0, 0, 0, 1])
+    shares = Rows(right, codes).shares_right(3)
+    np.testing.assert_array_equal(shares[:2], [1, 0])
+    assert np.isnan(shares[2])
+
+
 def test_folds_hold_out_every_class_once_in_any_order() -> None:
     vectors, order = RNG.standard_normal((17, 4)), RNG.permutation(17)
     folds = class_folds(vectors, 5, seed=3)

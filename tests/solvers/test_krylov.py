@@ -15,6 +15,7 @@ from unseen.solvers.krylov import (
     System,
     _blocks_to_go,
     _orthonormal,
+    joint_eigenvectors,
 )
 
 
@@ -194,3 +195,12 @@ def test_a_basis_begun_anew_holds_what_is_near_whatever_its_scale(scale: float) 
     assert space.rank == 3
     Q = space._basis.taken
     assert np.linalg.norm(near - Q @ (Q.T @ near)) <= 1e-9 * np.linalg.norm(near)
+
+
+def test_joint_eigenvectors_make_both_matrices_diagonal() -> None:
+    A, B = (rows.T @ rows for rows in np.random.default_rng(0).normal(size=(2, 30, 20)))
+    B += np.eye(20)
+    d, T = joint_eigenvectors(A, B)
+    np.testing.assert_allclose(T.T @ A @ T, np.diag(d), atol=1e-9)
+    np.testing.assert_allclose(T.T @ B @ T, np.eye(20), atol=1e-9)
+    assert (np.diff(d) >= 0).all()

@@ -162,3 +162,44 @@ def test_a_metric_of_wide_rows_is_solved_without_their_second_moments(
     assert np.abs(R.T @ residual).max() <= 1e-6 * np.abs(R.T @ R).max()
     again = solve(2 * R)
     np.testing.assert_allclose(again, 2 * Z, rtol=1e-6)
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e5, 1e10])
+def test_large_systems_are_refined_to_double_precision(
+    monkeypatch: pytest.MonkeyPatch, condition: float
+) -> None:
+    """The last one is too near to singular for single precision, and is factored in double."""
+    monkeypatch.setattr(moments, "LEAST_SINGLE_COLUMNS", 50)
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((60, 60)))
+    G = (basis * np.geomspace(1, condition, 60)) @ basis.T
+    G = (G + G.T) / 2
+    R = rng.standard_normal((60, 3))
+    before = G.copy(), R.copy()
+    found = moments.solver(G)(R)
+    assert np.linalg.norm(R - G @ found) <= 1e-6 * np.linalg.norm(R)
+    np.testing.assert_array_equal(G, before[0])
+    np.testing.assert_array_equal(R, before[1])
+
+
+def test_a_rough_solver_keeps_the_precision_of_the_right_hand_side() -> None:
+    G = np.diag([1.0, 2.0, 4.0])
+    assert moments.rough_solver(G)(np.ones((3, 2))).dtype == np.float64
+    np.testing.assert_allclose(moments.rough_solver(G)(np.ones(3)), [1, 0.5, 0.25])
+
+
+def test_single_precision_right_hand_sides_are_refined_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they never were: every solution then cost a factor in double precision."""
+    monkeypatch.setattr(moments, "LEAST_SINGLE_COLUMNS", 1)
+    monkeypatch.setattr(moments, "_double", lambda G: pytest.fail("a second factor"))
+    G = np.diag(np.linspace(1, 9, 20)) + 0.1
+    R = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
+    np.testing.assert_allclose(G @ moments.solver(G)(R), R, rtol=1e-6)
+
+
+@pytest.mark.parametrize("small", [0, 512])
+def test_systems_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(moments, "MOST_NUMPY_COLUMNS", small)
+    A, B = (rows.T @ rows for rows in np.random.default_rng(0).normal(size=(2, 30, 20)))
+    G = B + np.eye(20)
+    np.testing.assert_allclose(G @ moments.solver(G)(A), A, atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.statistics.held_out import fit_calibration, fit_temperature, per_class_accuracy
+from unseen.statistics.held_out import fit_calibration, fit_temperature
 from unseen.statistics.transport import balance
 
 
@@ -21,14 +21,6 @@ def test_temperature_recovers_the_scale_of_the_scores() -> None:
 def test_temperature_of_separable_and_of_constant_scores() -> None:
     assert 0 < fit_temperature(np.eye(3)[[0, 1, 2, 0]], np.array([0, 1, 2, 0])) < 1
     assert fit_temperature(np.ones((4, 3)), np.array([0, 1, 2, 0])) == 1.0
-
-
-def test_every_class_counts_alike() -> None:
-    accuracy = per_class_accuracy(
-        np.array([0, 0, 0, 0, 1]), np.array([True, True, True, True, False]), 3
-    )
-    np.testing.assert_array_equal(accuracy[:2], [1, 0])
-    assert np.isnan(accuracy[2])
 
 
 def test_balance_meets_the_prior_and_keeps_odds() -> None:

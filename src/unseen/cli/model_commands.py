@@ -202,7 +202,7 @@ def predict(
         labels, extraction = labelling.predict(
             model, fitted, origin, folder, network, store, candidates, on_progress, unknown, coverage
         )
-    kept = set_aside(out, report)
+    earlier = set_aside(out, report)
     labels.write(out)
     if report is not None:
         facts = {"model": str(model), "features": network.name, "method": type(fitted).__name__}
@@ -220,7 +220,7 @@ def predict(
             }
         )
     else:
-        output.print_answers(labels, extraction.broken, out, kept)
+        output.print_answers(labels, extraction.broken, out, earlier)
     if strict and extraction.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
 

@@ -160,7 +160,7 @@ def label(
         fitted = fit_photographs(preparation, backbone, weights, cache, asked, as_json)
     labels = fitted.labels(coverage).expecting(error)
     facts = _facts(preparation, fitted)
-    kept = set_aside(out, report, review_path(out, review))
+    earlier = set_aside(out, report, review_path(out, review))
     labels.write(out)
     if report is not None:
         labelling.write_report(
@@ -185,7 +185,7 @@ def label(
             typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
         output.print_rests_on(facts)
-        output.print_kept(kept)
+        output.print_kept(earlier)
     write_review(fitted, out, review, as_json)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)

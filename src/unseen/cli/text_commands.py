@@ -60,7 +60,7 @@ def label_texts(
         )
     preparation, fitted = fit_texts(given, asked)
     labels = fitted.labels(given.coverage).expecting(given.error)
-    kept = set_aside(out, report, review_path(out, given.review))
+    earlier = set_aside(out, report, review_path(out, given.review))
     labels.write(out)
     data = fitted.task.data
     separation = features.separation(data.table, data.candidates, _seen_classes(preparation))
@@ -82,7 +82,7 @@ def label_texts(
             typer.echo(f"changed: {changes(fitted)}")
         output.print_labels(labels, fitted, out, report)
         output.print_rests_on(facts)
-        output.print_kept(kept)
+        output.print_kept(earlier)
     write_review(fitted, out, given.review, as_json)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
@@ -127,14 +127,14 @@ def predict_texts(
         labels, broken = labelling.predict_texts(
             path, texts, column, store, candidates, show, words, unknown, coverage
         )
-    kept = set_aside(out)
+    earlier = set_aside(out)
     labels.write(out)
     if as_json:
         skipped = [{"text": str(b.path), "reason": b.reason} for b in broken]
         head = {"command": "unseen predict", "out": str(out), "skipped": skipped}
         output.print_json({**head, **output.labels_json(labels)})
         return
-    output.print_answers(labels, broken, out, kept)
+    output.print_answers(labels, broken, out, earlier)
 
 
 def fit_texts(given: TextInput, asked: TaskOptions) -> tuple[TextPreparation, Fitted]:

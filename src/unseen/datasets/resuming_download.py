@@ -83,8 +83,12 @@ class ResumingDownloader:
         return tag.strip() if address == url else ""
 
     def _continues(self, response: requests.Response, start: int, tag: str) -> bool:
-        found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-        return found is not None and int(found[1]) == start and response.headers.get("ETag", tag) == tag
+        first_byte = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+        return (
+            first_byte is not None
+            and int(first_byte[1]) == start
+            and response.headers.get("ETag", tag) == tag
+        )
 
     def _forget(self) -> None:
         self._part.unlink(missing_ok=True)

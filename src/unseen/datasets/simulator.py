@@ -233,18 +233,19 @@ def _real_rows(
     between /= np.linalg.norm(between)
     width = vectors.shape[1]
     centred = (vectors - vectors.mean(axis=0)) / vectors.std() / np.sqrt(width)
-    told = centred @ rng.standard_normal((width, rank))
+    predictable = centred @ rng.standard_normal((width, rank))
     if shift:
-        told[unseen] += shift * (centred[unseen] @ rng.standard_normal((width, rank)))
-    told /= told.std()
-    untold = rng.standard_normal(told.shape)
-    means = (np.sqrt(real.foretold) * told + np.sqrt(1 - real.foretold) * untold) * between
+        predictable[unseen] += shift * (centred[unseen] @ rng.standard_normal((width, rank)))
+    predictable /= predictable.std()
+    unpredictable = rng.standard_normal(predictable.shape)
+    means = np.sqrt(real.foretold) * predictable + np.sqrt(1 - real.foretold) * unpredictable
+    means *= between
     basis = rng.standard_normal((rank, features), dtype=np.float32) / np.float32(np.sqrt(rank))
     X = np.empty((len(labels), features), dtype=np.float32)
     for start in range(0, len(X), _BLOCK):
-        own = labels[start : start + _BLOCK]
-        rows = means[own] + within * rng.standard_normal((len(own), rank))
-        X[start : start + len(own)] = rows.astype(np.float32) @ basis
+        codes = labels[start : start + _BLOCK]
+        rows = means[codes] + within * rng.standard_normal((len(codes), rank))
+        X[start : start + len(codes)] = rows.astype(np.float32) @ basis
     return X
 
 

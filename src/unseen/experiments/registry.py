@@ -218,8 +218,8 @@ def short_name(name: str) -> str:
     ('CUB+words=glove.txt', 'AWA1:SS')
     """
     if by_words := _WORDS.fullmatch(name):
-        own = Path(by_words["base"]).name, by_words["kind"], Path(by_words["file"]).name
-        return "{}+{}={}".format(*own)
+        parts = Path(by_words["base"]).name, by_words["kind"], Path(by_words["file"]).name
+        return "{}+{}={}".format(*parts)
     return Path(name).name
 
 
@@ -227,8 +227,8 @@ def fingerprint(name: str, extra: Path | None = None) -> str:
     """Return a digest of what ``load`` would read: the bytes of files, or how data is generated."""
     if by_words := _WORDS.fullmatch(name):
         with Path(by_words["file"]).open("rb") as stream:
-            own = hashlib.file_digest(stream, "sha256").hexdigest()
-        both = fingerprint(by_words["base"], extra) + by_words["kind"] + own
+            digest_of_words = hashlib.file_digest(stream, "sha256").hexdigest()
+        both = fingerprint(by_words["base"], extra) + by_words["kind"] + digest_of_words
         return hashlib.sha256(both.encode()).hexdigest()[:16]
     digest = hashlib.sha256(name.rpartition("/")[2].encode())
     path = None if name == "letters" or _SIMULATED.fullmatch(name) else _path(name, extra)

@@ -204,8 +204,8 @@ def _reproduce(results: Results, rerun_command: str) -> str:
         if row.seconds == row.seconds:
             seconds = Value(f"{row.seconds:.2f}", row.seconds, key, "mean seconds")
         names = (row.key, row.dataset, row.method, ", ".join(extras))
-        told = row.status in ("skipped", "diverged")
-        status = f"{row.status}: {row.error}" if told else row.status
+        explained = row.status in ("skipped", "diverged")
+        status = f"{row.status}: {row.error}" if explained else row.status
         ends = (status, str(row.seed), row.data_hash)
         rows.append([*(Value(t) for t in names), accuracy, seconds, *(Value(t) for t in ends)])
     versions = "; ".join(

@@ -61,7 +61,7 @@ class Progress:
             return (self.total - self.before - self.done) * passed / self.done
         of_method: dict[str, list[float]] = defaultdict(list)
         for (dataset, method), seconds in self.spent.items():
-            of_method[method] += [own / self._duration(dataset) for own in seconds]
+            of_method[method] += [duration / self._duration(dataset) for duration in seconds]
         every = list(chain.from_iterable(of_method.values()))
 
         def expected(dataset: str, method: str) -> float:

@@ -19,8 +19,8 @@ def start_predictions(model: Any, X: Array, training: tuple[Any, Array]) -> Arra
     ``without_pool`` the parameters that leave the pool out, and is fitted again with them.
     """
     for meta in (model, getattr(model, "estimator_", None)):
-        kept = {"inductive_": "compatibility_", "start_": "points_"}
-        for start, end in kept.items():
+        learned = {"inductive_": "compatibility_", "start_": "points_"}
+        for start, end in learned.items():
             if getattr(meta, start, None) is not None and getattr(meta, end, None) is not None:
                 before: Any = copy(meta)
                 setattr(before, end, getattr(meta, start))

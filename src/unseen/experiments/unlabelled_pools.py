@@ -112,10 +112,10 @@ def uneven_rows(y: Array, rows: Codes, random: np.random.Generator) -> Codes:
     rows = random.permutation(rows)
     classes = random.permutation(np.unique(y[rows]))
     by_class = [rows[y[rows] == label] for label in classes]
-    most = min(len(own) for own in by_class)
+    most = min(map(len, by_class))
     sizes = most * LARGEST_TO_SMALLEST ** -np.linspace(0, 1, len(classes))
-    kept = [own[: max(1, round(size))] for own, size in zip(by_class, sizes, strict=True)]
-    return random.permutation(np.concatenate(kept))
+    uneven = [some[: max(1, round(size))] for some, size in zip(by_class, sizes, strict=True)]
+    return random.permutation(np.concatenate(uneven))
 
 
 def answer_pool(model: Any, X: Array, y: Array, batches: tuple[Codes, ...]) -> PoolAnswers:
@@ -123,12 +123,14 @@ def answer_pool(model: Any, X: Array, y: Array, batches: tuple[Codes, ...]) -> P
     learn = model.fit
     if len(batches) > 1:
         learn = getattr(model, "partial_fit", model.fit)
-    found, start, confidence = [], [], []
+    labels, start, confidence = [], [], []
     for rows in batches:
         learn(X[rows])
-        found.append(model.transduction_)
+        labels.append(model.transduction_)
         start.append(model.start_)
-        own = getattr(model, "confidence_", None)
-        confidence.append(model.predict_proba(X[rows]).max(axis=1) if own is None else own)
+        confidences = getattr(model, "confidence_", None)
+        if confidences is None:
+            confidences = model.predict_proba(X[rows]).max(axis=1)
+        confidence.append(confidences)
     truth = y[np.concatenate(batches)]
-    return PoolAnswers(truth, *(np.concatenate(part) for part in (found, start, confidence)))
+    return PoolAnswers(truth, *(np.concatenate(part) for part in (labels, start, confidence)))

@@ -15,12 +15,7 @@ import numpy as np
 
 from unseen.base import ZeroShotClassifier
 from unseen.rows.labelled import FEWEST_CLASSES, Rows, class_folds
-from unseen.statistics.held_out import (
-    first_best,
-    fit_temperature,
-    mean_temperature,
-    per_class_accuracy,
-)
+from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.typing import Array, Codes
 
 Setting = dict[str, float]
@@ -40,9 +35,8 @@ class Fold(NamedTuple):
 
     def accuracy(self, scores: Array) -> float:
         """Return the mean per-class accuracy of scores over the held-out classes."""
-        _, codes, weights = self.rows
-        hits = scores.argmax(axis=1) == codes
-        return float(np.nanmean(per_class_accuracy(codes, hits, len(self.held), weights)))
+        judged = self.rows._replace(X=scores.argmax(axis=1) == self.rows.codes)
+        return float(np.nanmean(judged.shares_right(len(self.held))))
 
     def temperature(self, scores: Array) -> float:
         """Return the temperature of scores over the held-out classes."""
@@ -142,8 +136,8 @@ class TunedClassifier(ZeroShotClassifier):
                 yield self._scores(fold.rows.X, vectors[fold.held])
 
         folds = class_wise_folds(judged, vectors, FOLDS)
-        found = search(folds, map(answers, folds))
-        return grid[found.best], found.temperature
+        chosen = search(folds, map(answers, folds))
+        return grid[chosen.best], chosen.temperature
 
     def _tuning_rows(self, rows: Rows, held: Rows | None, classes: int) -> tuple[Rows, Rows]:
         """Return the rows to learn from, and those to judge by, in the folds."""

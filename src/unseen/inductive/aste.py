@@ -197,30 +197,31 @@ class ASTE(BilinearClassifier):
             self._refuse("margin", "'adaptive', or with solver='sgd' 'fixed'")
         A = vectors.T
         literal = self.solver == "sgd" and self.start_scale == "paper"
-        own, held, basis = (rows, held, None) if literal else in_own_span(rows, held)
+        in_span, held, basis = (rows, held, None) if literal else in_own_span(rows, held)
         C, mu = self._number("C"), self._number("mu")
-        choice = self._choose_ridges(own, A, C, mu, held=held, width=rows.X.shape[1])
+        choice = self._choose_ridges(in_span, A, C, mu, held=held, width=rows.X.shape[1])
         self.C_, self.mu_ = choice.C, choice.mu
-        V = self._solve(own, A, choice) if self.solver == "exact" else self._descend(own, A, held)
+        exact = self.solver == "exact"
+        V = self._solve(in_span, A, choice) if exact else self._descend(in_span, A, held)
         self.compatibility_ = (V if basis is None else basis @ V).astype(rows.X.dtype)
         return choice.temperature
 
     def _solve(self, rows: Rows, A: Array, choice: Choice) -> Array:
         X, codes, weights = rows
-        own, span = semantic_coordinates(A)
-        found = frank_wolfe(
+        coordinates, span = semantic_coordinates(A)
+        solution = frank_wolfe(
             X,
             codes,
-            own,
-            choice.solver(own),
+            coordinates,
+            choice.solver(coordinates),
             weights=weights,
             labels=choice.sums.labels,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.objective_, self.n_iter_ = found.objective, found.n_iter
-        self.duality_gap_, self.relative_gap_ = found.gap, found.relative_gap
-        return found.compatibility @ span.T
+        self.objective_, self.n_iter_ = solution.objective, solution.n_iter
+        self.duality_gap_, self.relative_gap_ = solution.gap, solution.relative_gap
+        return solution.compatibility @ span.T
 
     def _takes_chunks(self) -> bool:
         return self.solver == "exact"

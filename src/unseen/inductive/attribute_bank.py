@@ -68,8 +68,8 @@ class AttributeClassifier(TunedClassifier):
         for name, value in setting.items():
             setattr(self, f"{name}_", value)
         if temperature is None:
-            own = _own(self._groups(rows.X, vectors), rows.codes)
-            self.slope_, self.offset_ = platt(own, present[rows.codes], rows.weights)
+            raw = _of_true_class(self._groups(rows.X, vectors), rows.codes)
+            self.slope_, self.offset_ = platt(raw, present[rows.codes], rows.weights)
         return temperature
 
     def _choose(self, rows: Rows, vectors: Array, held: Rows | None) -> tuple[Setting, float | None]:
@@ -96,9 +96,9 @@ class AttributeClassifier(TunedClassifier):
             for groups, (slope, offset) in zip(answered, platts, strict=True):
                 yield self._from_groups(groups, present[fold.held], slope, offset)
 
-        found = search(folds, map(scores, folds, answers))
-        self.slope_, self.offset_ = platts[found.best]
-        return grid[found.best], found.temperature
+        chosen = search(folds, map(scores, folds, answers))
+        self.slope_, self.offset_ = platts[chosen.best]
+        return grid[chosen.best], chosen.temperature
 
     def _from_groups(self, groups: Groups, present: Array, slope: Array, offset: Array) -> Array:
         scores = np.empty((len(groups[0][0]), len(present)), dtype=groups[0][0].dtype)
@@ -129,18 +129,18 @@ class AttributeClassifier(TunedClassifier):
         return len(self.threshold_)
 
 
-def _own(groups: Groups, codes: Codes) -> Array:
+def _of_true_class(groups: Groups, codes: Codes) -> Array:
     """Return for each row the attribute scores that belong to its own class."""
-    own = np.empty_like(groups[0][0])
+    raw_of_class = np.empty_like(groups[0][0])
     for raw, classes in groups:
         mine = np.isin(codes, classes)
-        own[mine] = raw[mine]
-    return own
+        raw_of_class[mine] = raw[mine]
+    return raw_of_class
 
 
 def _calibrated(answers: Sequence[Groups], folds: list[Fold], present: Array) -> tuple[Array, Array]:
     """Fit Platt's parameters on the attributes of all folds together."""
-    raw = [_own(groups, fold.rows.codes) for groups, fold in zip(answers, folds, strict=True)]
+    raw = [_of_true_class(groups, fold.rows.codes) for groups, fold in zip(answers, folds, strict=True)]
     wanted = [present[fold.held][fold.rows.codes] for fold in folds]
     weights = [fold.rows.weights for fold in folds if fold.rows.weights is not None]
     joined = np.concatenate(weights) if weights else None

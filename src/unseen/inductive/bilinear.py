@@ -18,12 +18,11 @@ from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS
 from unseen.rows.labelled import FEWEST_CLASSES, FoldOf, Rows, class_folds
 from unseen.rows.passes import class_weights, mapped
-from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import Moments, Ridge, Sums, one_domain, ridge_path
 from unseen.solvers.row_space import row_space
 from unseen.statistics.held_out import first_best, fit_temperature, mean_temperature
 from unseen.statistics.scorer import Scorer
-from unseen.typing import Array, Codes, RowValues
+from unseen.typing import Array, Codes, RowValues, Solve
 
 C_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MU_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
@@ -205,8 +204,8 @@ def choose(
     table = FoldOf.of(parts, classes)
     moments, labels, counts = fold_sums(rows, table)
     whole = moments[0].copy()
-    for own in moments[1:]:
-        whole += own
+    for fold_moments in moments[1:]:
+        whole += fold_moments
     p = rows.X.shape[1] if width is None else width
     total = Sums(Moments.given(whole), labels, counts, p)
     judged = rows if held is None else held
@@ -216,14 +215,14 @@ def choose(
     hits = judged.summed(kernels.fold_hits, (table, left, right))
     sizes = counts if held is None else class_weights(held.codes, classes, held.weights)
     shares = [
-        own / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
-        for own, part in zip(hits, parts, strict=True)
+        fold_hits / np.where(sizes[part] > 0, sizes[part], np.nan)[:, None, None]
+        for fold_hits, part in zip(hits, parts, strict=True)
     ]
-    accuracy = np.array([np.nanmean(own, axis=0) for own in shares])
+    accuracy = np.array([np.nanmean(fold_shares, axis=0) for fold_shares in shares])
     best = first_best(accuracy.reshape(len(parts), -1))
     i, j = (int(v) for v in np.unravel_index(best, accuracy.shape[1:]))
     temperatures = fold_temperatures(
-        judged, table, [own[:, i] for own in left], [own[j] for own in right]
+        judged, table, [half[:, i] for half in left], [half[j] for half in right]
     )
     return Choice(
         C.at(i, 2 * total.scale),
@@ -275,8 +274,8 @@ def fold_temperatures(rows: Rows, table: FoldOf, left: list[Array], right: list[
     """Return the temperature of the scores X·left·right of the rows of each fold."""
     parts = rows.drawn(TEMPERATURE_ROWS).gathered(kernels.fold_scores, (table, left, right))
     temperatures = []
-    for own in zip(*parts, strict=True):
-        scores, codes, weights = zip(*own, strict=True)
+    for of_fold in zip(*parts, strict=True):
+        scores, codes, weights = zip(*of_fold, strict=True)
         weight = None if weights[0] is None else np.concatenate(weights)
         stacked = np.concatenate(scores), np.concatenate(codes)
         temperatures.append(fit_temperature(*stacked, weight))

@@ -84,8 +84,8 @@ class DataEnlargement(WrappingClassifier):
                 f"Got shapes {X.shape} and {y.shape} instead."
             )
         classes = np.unique(np.concatenate([self.seen_classes_, y]))
-        own = np.searchsorted(classes, self.seen_classes_)[rows.codes]
-        codes = np.concatenate([own, np.searchsorted(classes, y)])
+        row_codes = np.searchsorted(classes, self.seen_classes_)[rows.codes]
+        codes = np.concatenate([row_codes, np.searchsorted(classes, y)])
         weights = None
         if rows.weights is not None:
             weights = np.concatenate([rows.weights, np.ones(len(X), dtype=rows.weights.dtype)])

@@ -112,9 +112,9 @@ class ESZSL(BilinearClassifier):
 
     def _fit(self, rows: Rows, vectors: Array, held: Rows | None = None) -> float | None:
         A, gamma, lam = vectors.T, self._number("gamma"), self._number("lam")
-        own, held, basis = in_own_span(rows, held)
+        in_span, held, basis = in_own_span(rows, held)
         C = None if gamma is None else 2 * gamma
-        choice = self._choose_ridges(own, A, C, lam, held=held, width=rows.X.shape[1])
+        choice = self._choose_ridges(in_span, A, C, lam, held=held, width=rows.X.shape[1])
         self.gamma_, self.lam_ = choice.C / 2, choice.mu
         left = ridge_solver(Ridge(choice.sums.second, choice.C), A.shape[1])
         V = left(2 * self._targets(choice.sums.labels)) @ solver(semantic_ridge(A, choice.mu))(A).T

@@ -200,10 +200,10 @@ class HAT(AttributeClassifier):
             return np.zeros(len(vectors), dtype=np.intp)
         distance = cdist(vectors, self.group_means_)
         for level in range(1, int(self.group_levels_.max()) + 1):
-            own = self.group_levels_ == level
-            allowed = own & (self.group_parents_ == where[:, None])
+            at_level = self.group_levels_ == level
+            allowed = at_level & (self.group_parents_ == where[:, None])
             where = np.where(allowed, distance, np.inf).argmin(axis=1)
-        return np.asarray(where - np.flatnonzero(own)[0])
+        return np.asarray(where - np.flatnonzero(at_level)[0])
 
     def _semantic_width(self) -> int:
         return len(self.threshold_)
@@ -219,11 +219,11 @@ def _emphasised(total: Sums, inner: Sums, members: Array, outside: float) -> Sum
     )
 
 
-def _mixed(above: Bank, own: Bank, share: float) -> Bank:
+def _mixed(above: Bank, below: Bank, share: float) -> Bank:
     """Return the mean along a path, from the mean above and the node itself."""
     return Bank(
-        (1 - share) * above.coef + share * own.coef,
-        (1 - share) * above.intercept + share * own.intercept,
+        (1 - share) * above.coef + share * below.coef,
+        (1 - share) * above.intercept + share * below.intercept,
     )
 
 
@@ -273,11 +273,11 @@ def given_levels(labels: Sequence[Label], parents: Mapping[Any, Label], levels: 
                 raise ValueError(f"The hierarchy has a circle at {chain[-1]!r}. Break it.")
             chain.append(parents[chain[-1]])
         chains.append(chain[::-1])
-    found = np.zeros((levels, len(labels)), dtype=np.intp)
+    groups = np.zeros((levels, len(labels)), dtype=np.intp)
     for level in range(levels):
         names = [repr(chain[min(level, len(chain) - 1)]) for chain in chains]
-        found[level] = _in_order(np.unique(names, return_inverse=True)[1]) if level else 0
-    return found
+        groups[level] = _in_order(np.unique(names, return_inverse=True)[1]) if level else 0
+    return groups
 
 
 def _in_order(groups: Array) -> Codes:

@@ -103,8 +103,8 @@ class LinearRegressionZSL(TunedClassifier):
         """Return ε of Eq. (26), with 1/N, and ε̄ of Eq. (27), with 1/K, both against class vectors."""
         bank = Bank(self.coef_, self.intercept_)
         error = bank(rows.X) - vectors[rows.codes].astype(rows.X.dtype)
-        means, own = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
-        of_means = bank(means) - vectors[own].astype(rows.X.dtype)
+        means, present = class_patterns(*rows.totals(len(vectors)), rows.X.dtype)
+        of_means = bank(means) - vectors[present].astype(rows.X.dtype)
         per_row, per_class = (np.square(e, dtype=float).sum(axis=1).mean() for e in (error, of_means))
         return float(per_row), float(per_class)
 

@@ -167,11 +167,11 @@ def _metric_start(bank: Bank, sums: Sums, A: Array) -> tuple[Array, Array]:
     """Return M = scale·I and τ, such that a mean row is nearer than τ to its class only."""
     means = (sums.labels / sums.counts).T @ bank.coef + bank.intercept
     distance = ((means[:, None] - A[None]) ** 2).sum(axis=2)
-    own = float(np.diag(distance).mean())
+    to_class = float(np.diag(distance).mean())
     others = float((distance.sum() - np.trace(distance)) / max(1, distance.size - len(A)))
-    gap = max(others - own, 1e-6 * (others + own), np.finfo(float).tiny)
+    gap = max(others - to_class, 1e-6 * (others + to_class), np.finfo(float).tiny)
     scale = 2 / gap
-    return np.sqrt(scale) * np.eye(A.shape[1]), np.array(scale * (own + others) / 2)
+    return np.sqrt(scale) * np.eye(A.shape[1]), np.array(scale * (to_class + others) / 2)
 
 
 def _objective(rows: Rows, A: Array, consistency: float, decay: float) -> Objective:

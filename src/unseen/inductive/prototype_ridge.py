@@ -133,11 +133,11 @@ def _choose(judged: Rows, vectors: Array, sums: Array, counts: Array) -> tuple[f
     """Return the scale-free ridge and the temperature that class-wise folds choose."""
 
     def answers(fold: Fold) -> Iterable[Array]:
-        own = fold.others
+        others = fold.others
         for ridge in RIDGE_GRID:
-            fitted = prototype_map(sums[:, own], counts[own], vectors[own], ridge)
+            fitted = prototype_map(sums[:, others], counts[others], vectors[others], ridge)
             yield nearest_scores(fold.rows.X, fitted(vectors[fold.held]))
 
     folds = class_wise_folds(judged, vectors, 5)
-    found = search(folds, map(answers, folds))
-    return RIDGE_GRID[found.best], found.temperature
+    chosen = search(folds, map(answers, folds))
+    return RIDGE_GRID[chosen.best], chosen.temperature

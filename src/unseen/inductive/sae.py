@@ -138,25 +138,25 @@ class SAE(TunedClassifier):
         mean, semantic_mean = sums.sum(axis=1) / counts.sum(), counts @ vectors / counts.sum()
         moments = gram(X, weights) - counts.sum() * np.outer(mean, mean)
         A = vectors - semantic_mean
-        own = linalg.eigh(moments)
+        visual = linalg.eigh(moments)
         semantic = linalg.eigh(A.T @ (counts[:, None] * A))
         cross = A.T @ (sums - np.outer(mean, counts)).T  # S Xᵀ, of shape (q, p)
-        turned = semantic[1].T @ cross @ own[1]
-        return own, semantic, turned, mean, semantic_mean, X.dtype
+        turned = semantic[1].T @ cross @ visual[1]
+        return visual, semantic, turned, mean, semantic_mean, X.dtype
 
     def _unscaled(self, rows: Rows, vectors: Array, sums: Array, counts: Array) -> Prepared:
         """Prepare as the authors' code does: nothing centred, training columns of unit length."""
         moments = gram(rows.X, rows.weights)
         length = np.sqrt(np.maximum(np.diag(moments), np.finfo(float).tiny))
-        own = linalg.eigh(moments / np.outer(length, length))
+        visual = linalg.eigh(moments / np.outer(length, length))
         semantic = linalg.eigh(vectors.T @ (counts[:, None] * vectors))
-        turned = semantic[1].T @ (vectors.T @ (sums / length[:, None]).T) @ own[1]
+        turned = semantic[1].T @ (vectors.T @ (sums / length[:, None]).T) @ visual[1]
         zeros = np.zeros(len(length)), np.zeros(vectors.shape[1])
-        return own, semantic, turned, *zeros, rows.X.dtype
+        return visual, semantic, turned, *zeros, rows.X.dtype
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
-        own, semantic, turned, mean, self.semantic_center_, dtype = prepared
-        (values, basis), (semantic_values, semantic_basis) = own, semantic
+        visual, semantic, turned, mean, self.semantic_center_, dtype = prepared
+        (values, basis), (semantic_values, semantic_basis) = visual, semantic
         self.center_ = mean.astype(dtype)
         values, semantic_values = np.maximum(values, 0), np.maximum(semantic_values, 0)
         unit = semantic_values.sum() / max(values.sum(), np.finfo(float).tiny)
@@ -170,13 +170,13 @@ class SAE(TunedClassifier):
 
     def _scores(self, X: Array, vectors: Array) -> Array:
         W = self.encoder_.astype(X.dtype, copy=False)
-        own = X - self.center_.astype(X.dtype)
+        embedded = X - self.center_.astype(X.dtype)
         targets = (vectors - self.semantic_center_).astype(X.dtype)
         if self.compare == "features":
             targets = targets @ W
         else:
-            own = own @ W.T
-        return np.asarray(_unit(own) @ _unit(targets).T)
+            embedded = embedded @ W.T
+        return np.asarray(_unit(embedded) @ _unit(targets).T)
 
     def _scorer(self, vectors: Array) -> Scorer:
         W = self.encoder_.astype(float)

@@ -162,9 +162,9 @@ class SSE(ZeroShotClassifier):
             drawn = random.choice(len(X), size=half, p=chance)
             classes = random.integers(len(vectors), size=half)
             block = np.concatenate([X[drawn], means[classes]])
-            own = np.concatenate([codes[drawn], classes])
+            block_codes = np.concatenate([codes[drawn], classes])
             gap = rectified(block, now[1])
-            _, pull = structured_hinge((gap @ now[0]).T @ Z.T, own, margin)
+            _, pull = structured_hinge((gap @ now[0]).T @ Z.T, block_codes, margin)
             pulls = relu_gradients(gap, now[0], pull.astype(X.dtype) @ Z)
             for i, gradient in enumerate(pulls):
                 sizes[i] += gradient * gradient

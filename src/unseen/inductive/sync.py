@@ -182,12 +182,12 @@ class SynC(TunedClassifier):
         mean = class_sums(X, codes, len(vectors), weights).sum(axis=1) / total
         if self.unit_length:
             mean = 0 * mean
-        own, _, basis = in_own_span(rows._replace(X=X - mean.astype(X.dtype)), None)
-        moments = gram(own.X, weights)
-        return own, mean, basis, moments, vectors, {}
+        in_span, _, basis = in_own_span(rows._replace(X=X - mean.astype(X.dtype)), None)
+        moments = gram(in_span.X, weights)
+        return in_span, mean, basis, moments, vectors, {}
 
     def _solve(self, prepared: Prepared, setting: Setting) -> None:
-        own, mean, basis, moments, vectors, done = prepared
+        in_span, mean, basis, moments, vectors, done = prepared
         distance = cdist(vectors, vectors, "sqeuclidean")
         pairs = max(1, len(vectors) * (len(vectors) - 1))
         self.phantoms_ = vectors
@@ -196,18 +196,18 @@ class SynC(TunedClassifier):
         ridge = setting.get("ridge", 0.0)
         if ridge not in done:  # the classifiers of seen classes do not depend on the kernel
             if self.loss == "ovo":
-                done[ridge] = _one_versus_other(own, len(vectors), moments, ridge, len(mean))
+                done[ridge] = _one_versus_other(in_span, len(vectors), moments, ridge, len(mean))
             else:
                 margin = np.sqrt(distance / self.unit_)
                 if self.loss == "cs":
                     margin = 1.0 - np.eye(len(distance))
-                done[ridge] = self._structured(own, margin)
+                done[ridge] = self._structured(in_span, margin)
         H = S.T @ S
         H[np.diag_indices_from(H)] += SEMANTIC_RIDGE * np.trace(H) / len(H)
         right = linalg.solve(H, S.T, assume_a="pos").T  # W = V Sᵀ, so V = W S (SᵀS)⁻¹
         V, intercept = done[ridge].coef @ right, done[ridge].intercept @ right
         V = V if basis is None else basis @ V
-        self.base_ = V.astype(own.X.dtype)
+        self.base_ = V.astype(in_span.X.dtype)
         self.base_intercept_ = intercept - mean @ V
         self.width_ = setting["width"]
 
@@ -267,5 +267,5 @@ def _one_versus_other(rows: Rows, classes: int, moments: Array, ridge: float, wi
     def score(both: Array) -> Array:
         return Bank(both[:-1], both[-1])(X)
 
-    found = fit_squared_hinge(match_signs(codes, classes, X.dtype), regress, score, ROUNDS)
-    return Bank(found[:-1], found[-1])
+    parameters = fit_squared_hinge(match_signs(codes, classes, X.dtype), regress, score, ROUNDS)
+    return Bank(parameters[:-1], parameters[-1])

@@ -37,9 +37,9 @@ class WrappingClassifier(ZeroShotClassifier):
 
     def _clone(self, candidates: CandidateClasses = None) -> ZeroShotClassifier:
         """Return an unfitted clone of the estimator inside, with the parameters in force."""
-        semantics, own = self._parameters()
+        semantics, in_force = self._parameters()
         model: ZeroShotClassifier = clone(wrapped(self))
-        model.set_params(semantics=semantics, candidates=own if candidates is None else candidates)
+        model.set_params(semantics=semantics, candidates=in_force if candidates is None else candidates)
         return model
 
     def _adopt(self, model: ZeroShotClassifier) -> None:

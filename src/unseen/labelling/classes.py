@@ -84,8 +84,8 @@ class Given:
     def filled(self) -> Given:
         """Return the classes with their names in place of {} in their texts."""
         texts = {}
-        for name, own in self.descriptions.items():
-            several = [own] if isinstance(own, str) else own
+        for name, description in self.descriptions.items():
+            several = [description] if isinstance(description, str) else description
             texts[name] = [text.replace("{}", readable(name)) for text in several]
         return replace(self, descriptions=texts)
 

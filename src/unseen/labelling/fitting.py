@@ -222,8 +222,8 @@ def _pool_answers(model: Any, data: PoolData) -> Codes | None:
     best = np.asarray(model.predict_proba(data.pool)).argmax(
         axis=1
     )  # of rows that are called strangers
-    found = np.asarray(model.transduction_)[len(data.X) :].tolist()
-    return np.array([place.get(label, k) for label, k in zip(found, best, strict=True)], dtype=np.intp)
+    labels = np.asarray(model.transduction_)[len(data.X) :].tolist()
+    return np.array([place.get(label, k) for label, k in zip(labels, best, strict=True)], dtype=np.intp)
 
 
 def _answers(model: Classifier, task: Task) -> Array:

@@ -128,18 +128,18 @@ def model_labels(
     coverage : float, optional
         Of prediction sets; None for none.
     """
-    found = row_answers(model, X)
+    answers = row_answers(model, X)
     sets = None
     if coverage is not None:
-        sets = prediction_sets(model, found.probabilities, found.strangers, coverage)
+        sets = prediction_sets(model, answers.probabilities, answers.strangers, coverage)
     return answers_of(
-        found.probabilities,
-        found.classes,
+        answers.probabilities,
+        answers.classes,
         items,
         root,
         texts=texts,
         unread=unread,
-        strangers=found.strangers,
+        strangers=answers.strangers,
         sets=sets,
         coverage=coverage,
     )

@@ -95,8 +95,8 @@ class Task:
         left_out = self.left_out
         if not len(left_out):
             return self
-        kept = np.setdiff1d(np.arange(len(self.data.pool)), left_out)
-        place = {int(row): number for number, row in enumerate(kept)}
+        taking_part = np.setdiff1d(np.arange(len(self.data.pool)), left_out)
+        place = {int(row): number for number, row in enumerate(taking_part)}
         corrections = {place[r]: label for r, label in self.corrections.items() if r in place}
         return replace(self, data=self.data.without(left_out.tolist()), corrections=corrections)
 

@@ -44,26 +44,26 @@ def model_encoder(path: Path, origin: dict[str, object], columns: int, name: str
     name : str
         The encoder that the user names; needed where the model's is not built in.
     """
-    own = str(origin.get("texts", ""))
-    if not name and not own:
+    encoder_name = str(origin.get("texts", ""))
+    if not name and not encoder_name:
         raise DataError(f"{path}: was not fitted on texts, so it takes none. Fit a model on texts.")
-    if not name and own not in BUILT_IN_ENCODERS:
+    if not name and encoder_name not in BUILT_IN_ENCODERS:
         raise DataError(
-            f"{path}: was fitted on vectors of {own!r}, which is not loaded because a file names it. "
-            "If you trust it, name it yourself.",
+            f"{path}: was fitted on vectors of {encoder_name!r}, which is not loaded because a file "
+            "names it. If you trust it, name it yourself.",
             options=("words",),
         )
-    encoder = text_encoder(name or own)
+    encoder = text_encoder(name or encoder_name)
     if encoder.width != columns:
         raise DataError(
             f"{path}: was fitted on {columns} features, and {encoder.name} gives {encoder.width}. Name "
             "the encoder that it was fitted with.",
             options=("words",),
         )
-    if own and origin.get("identity") != encoder.identity:
+    if encoder_name and origin.get("identity") != encoder.identity:
         raise DataError(
-            f"{path}: was fitted on vectors of {own} with other weights than {encoder.name} has. Use "
-            "the same weights, or fit again."
+            f"{path}: was fitted on vectors of {encoder_name} with other weights than {encoder.name} "
+            "has. Use the same weights, or fit again."
         )
     return encoder
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 
 from unseen.metrics.label_reading import compared, scored
-from unseen.statistics.held_out import per_class_accuracy as _shares
+from unseen.rows.labelled import Rows
 from unseen.typing import Array, Codes, Label
 
 
@@ -90,7 +90,7 @@ def top_k_accuracy(y_true: object, scores: object, classes: object, k: int = 5) 
         raise ValueError(f"The 'k' of top_k_accuracy must be an integer >= 1. Got {k!r} instead.")
     present, codes, scores, columns = scored(y_true, scores, classes)
     hits = _top_k_hits(scores, columns, int(k))
-    return float(_shares(codes, hits, len(present)).mean())
+    return float(Rows(hits, codes).shares_right(len(present)).mean())
 
 
 def seen_unseen_harmonic(y_true: object, y_pred: object, seen_classes: Collection[Label]) -> SeenUnseen:
@@ -181,7 +181,7 @@ def confusion(y_true: object, y_pred: object, classes: object = None) -> Confusi
 
 
 def _by_class(classes: Array, codes: Codes, predicted: Array) -> Array:
-    return _shares(codes, classes[codes] == predicted, len(classes))
+    return Rows(classes[codes] == predicted, codes).shares_right(len(classes))
 
 
 def _are_seen(classes: Array, seen_classes: Collection[Label]) -> npt.NDArray[np.bool_]:
@@ -196,6 +196,6 @@ def _are_seen(classes: Array, seen_classes: Collection[Label]) -> npt.NDArray[np
 
 def _top_k_hits(scores: Array, codes: Codes, k: int) -> npt.NDArray[np.bool_]:
     """Tell for each row whether fewer than ``k`` classes score strictly above the true one."""
-    own = np.take_along_axis(scores, codes[:, None], axis=1)
-    hits: npt.NDArray[np.bool_] = (scores > own).sum(axis=1) < k
+    true_scores = np.take_along_axis(scores, codes[:, None], axis=1)
+    hits: npt.NDArray[np.bool_] = (scores > true_scores).sum(axis=1) < k
     return hits

@@ -88,8 +88,8 @@ def brier_score(y_true: object, probabilities: object, classes: object) -> float
     0.08
     """
     P, columns = _read(y_true, probabilities, classes)
-    own = np.where(columns >= 0, P[np.arange(len(P)), columns], 0.0)
-    return float((np.einsum("ij,ij->i", P, P) - 2 * own + 1).mean())
+    of_truth = np.where(columns >= 0, P[np.arange(len(P)), columns], 0.0)
+    return float((np.einsum("ij,ij->i", P, P) - 2 * of_truth + 1).mean())
 
 
 def set_coverage(y_true: object, sets: object, classes: object) -> float:

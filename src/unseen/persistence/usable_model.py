@@ -33,10 +33,10 @@ def check_usable(model: Classifier) -> None:
 
 def _with_candidates(model: Classifier) -> Any:
     try:
-        found = len(model.classes_)
+        candidates = len(model.classes_)
     except ValueError:
-        found = 0
-    if found:
+        candidates = 0
+    if candidates:
         return model
     trial = copy.copy(model)
     return trial.set_params(candidates="all")

@@ -75,13 +75,13 @@ class Known:
         """Leave known rows the score of their class alone; the other scores become −∞."""
         return self._written(scores, -np.inf, scores[self.rows, self.places]) if len(self) else scores
 
-    def _written(self, values: Array, others: float, own: object) -> Array:
-        """Return values in which known rows have ``own`` for their class and ``others`` elsewhere."""
+    def _written(self, values: Array, others: float, certain: object) -> Array:
+        """Return values in which known rows have ``certain`` for their class, else ``others``."""
         if not len(self):
             return values
         clamped = values.copy()
         clamped[self.rows] = others
-        clamped[self.rows, self.places] = own
+        clamped[self.rows, self.places] = certain
         return clamped
 
 

@@ -68,8 +68,8 @@ class Rows(NamedTuple):
 
     def of_classes(self, classes: Codes) -> Rows:
         """Return the rows of these classes, coded by their place among them."""
-        own = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
-        return own._replace(codes=mapped(kernels.place_among, own.codes, given=(classes,)))
+        rows = self.take(marked(mapped(np.isin, self.codes, given=(classes,))))
+        return rows._replace(codes=mapped(kernels.place_among, rows.codes, given=(classes,)))
 
     @property
     def in_chunks(self) -> bool:
@@ -91,8 +91,8 @@ class Rows(NamedTuple):
         return class_totals(self.X, self.codes, classes, self.weights)
 
     def shares_right(self, classes: int) -> Array:
-        """Return the share of each class's rows whose X, a code, is their own; NaN for no rows."""
-        right = self.take(marked(mapped(np.equal, self.X, self.codes)))
+        """Return the share of each class's rows that X marks as right; NaN for a class with no rows."""
+        right = self.take(marked(self.X))
         hits, total = (class_weights(r.codes, classes, r.weights) for r in (right, self))
         return np.asarray(hits / np.where(total > 0, total, np.nan))
 
@@ -196,16 +196,16 @@ def content_keys(X: Array, seed: int = 0) -> npt.NDArray[np.uint64]:
         block = X[part]
         if len(read) < columns:
             block = np.take(block, read, axis=1, out=gathered[: len(block)], mode="clip")
-        own = values[: len(block)]
-        np.add(block, 0.0, out=own)  # -0.0 becomes 0.0: both are one number
-        mixed = own.view(np.uint64)
+        block_values = values[: len(block)]
+        np.add(block, 0.0, out=block_values)  # -0.0 becomes 0.0: both are one number
+        mixed = block_values.view(np.uint64)
         mixed *= factors
         keys[part] = _scramble(mixed, spare[: len(block)]).sum(axis=1, dtype=np.uint64)
     return _scramble(keys, np.empty_like(keys))
 
 
 def _scramble(values: npt.NDArray[np.uint64], spare: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Let every bit move half of the others, in place (the finaliser of SplitMix64)."""
+    """Mix the bits of each number, in place, by the finaliser of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         np.right_shift(values, np.uint64(shift), out=spare)
         values ^= spare
@@ -227,8 +227,8 @@ def _gathered_keys(keys: Chunks, codes: Chunks, most: int) -> list[list[npt.NDAr
     below[enough >= 0.999] = np.iinfo(np.uint64).max
     parts: list[list[npt.NDArray[np.uint64]]]
     parts = keys.gathered(_smallest_keys, codes, given=(most, below))
-    found = [sum(len(part[k]) for part in parts if k < len(part)) for k in range(len(counts))]
-    if (found >= np.minimum(counts, most)).all():
+    key_counts = [sum(len(part[k]) for part in parts if k < len(part)) for k in range(len(counts))]
+    if (key_counts >= np.minimum(counts, most)).all():
         return parts
     return keys.gathered(_smallest_keys, codes, given=(most, None))
 

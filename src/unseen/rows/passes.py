@@ -66,7 +66,7 @@ def sum_of_blocks(
 
 
 def add(total: Sequence[Array], parts: Sequence[object]) -> None:
-    """Add to the first, in place."""
+    """Add the parts to the totals, in place."""
     for sums, part in zip(total, parts, strict=True):
         sums += part
 

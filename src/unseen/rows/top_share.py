@@ -29,14 +29,14 @@ def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
     while shift:
         width = min(DIGIT_BITS, shift)
         shift -= width
-        (found,) = summed(_digits, codes, keys, given=(least, shift, width))
+        (counted,) = summed(_digits, codes, keys, given=(least, shift, width))
         # From the largest digit down, the one at which the rows that are still wanted run out.
-        above = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
+        above = np.cumsum(counted[:, ::-1], axis=1)[:, ::-1]
         digit = np.maximum((above >= np.maximum(left, 1)[:, None]).sum(axis=1) - 1, 0)
-        own = np.arange(classes), digit
-        left -= (above - found)[own].astype(np.int64)
+        chosen = np.arange(classes), digit
+        left -= (above - counted)[chosen].astype(np.int64)
         least |= digit.astype(keys.dtype) << np.asarray(shift, dtype=keys.dtype)
-        if found[own].sum() <= ROWS_TO_GATHER:
+        if counted[chosen].sum() <= ROWS_TO_GATHER:
             break
     if shift:  # few rows share the digits so far: they are gathered and sorted here
         rest = codes.gathered(_rest, keys, given=(least, shift))
@@ -52,17 +52,17 @@ def _settled(rest: Array, least: Array, left: Array) -> tuple[Array, Array]:
     """Return the least key that is taken in each class, and how many of its equals are."""
     least, left = least.copy(), left.copy()
     for k in np.flatnonzero(left > 0):
-        own = np.sort(rest[1][rest[0] == k])[::-1]
-        least[k] = own[left[k] - 1]
-        left[k] -= int((own > least[k]).sum())
+        class_keys = np.sort(rest[1][rest[0] == k])[::-1]
+        least[k] = class_keys[left[k] - 1]
+        left[k] -= int((class_keys > least[k]).sum())
     return least, left
 
 
 def _rest(codes: Codes, keys: Array, least: Array, shift: int) -> Array:
     """Return the classes and keys of the rows whose digits so far are those of the least one."""
     kind = keys.dtype.type
-    own = keys >> kind(shift) == (least >> kind(shift))[codes]
-    return np.stack([codes[own].astype(keys.dtype), keys[own]])
+    equal_so_far = keys >> kind(shift) == (least >> kind(shift))[codes]
+    return np.stack([codes[equal_so_far].astype(keys.dtype), keys[equal_so_far]])
 
 
 def _ordered(confidence: Array) -> Array:
@@ -76,10 +76,11 @@ def _digits(codes: Codes, keys: Array, least: Array, shift: int, width: int) -> 
     """Count the next digit of the rows whose digits so far are those of the least row taken."""
     kind = keys.dtype.type
     digits = keys >> kind(shift)
-    own = np.ones(len(keys), dtype=bool)
+    equal_so_far = np.ones(len(keys), dtype=bool)
     if shift + width < 8 * keys.dtype.itemsize:
-        own = digits >> kind(width) == (least >> kind(shift) >> kind(width))[codes]
-    place = codes[own] << width | (digits[own] & kind((1 << width) - 1)).astype(np.intp)
+        equal_so_far = digits >> kind(width) == (least >> kind(shift) >> kind(width))[codes]
+    digit = (digits[equal_so_far] & kind((1 << width) - 1)).astype(np.intp)
+    place = codes[equal_so_far] << width | digit
     counts = np.bincount(place, minlength=len(least) << width)
     return (counts.reshape(len(least), -1),)
 
@@ -93,6 +94,6 @@ def _marked(codes: Codes, keys: Array, least: Array, left: Array, start: Array) 
     marks = keys > least[codes]
     places = np.flatnonzero(keys == least[codes])
     for k in np.unique(codes[places]):
-        own = places[codes[places] == k]
-        marks[own[: max(int(left[k] - start[k]), 0)]] = True
+        class_places = places[codes[places] == k]
+        marks[class_places[: max(int(left[k] - start[k]), 0)]] = True
     return np.asarray(marks)

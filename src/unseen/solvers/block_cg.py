@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from unseen.rows.passes import blocks
-from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import rough_solver
-from unseen.typing import Array
+from unseen.typing import Array, Solve
 
 PRODUCT_ROWS = 512
 """Rows of a matrix in single precision that are converted to double at a time."""

@@ -115,6 +115,6 @@ def _latent_pull(block: Array, codes: Codes, A: Array, loss: Loss, V: Array, rid
     """Return the summed gradient: each score teaches the piece that attained it."""
     scores, best = latent_scores(block, V, A)
     _, gradient = loss(scores, codes)
-    own = np.arange(len(V))[:, None, None] == best
-    taught = (own * gradient.astype(V.dtype)) @ A.T + ridge * (block @ V)
+    attained = np.arange(len(V))[:, None, None] == best
+    taught = (attained * gradient.astype(V.dtype)) @ A.T + ridge * (block @ V)
     return np.asarray(block.T @ taught)

@@ -18,9 +18,9 @@ from unseen.typing import Array, Codes
 
 def match_signs(codes: Codes, classes: int, dtype: npt.DTypeLike) -> Array:
     """Return +1 for the class of a row and −1 for all others, (N, classes)."""
-    own = np.full((len(codes), classes), -1, dtype=dtype)
-    own[np.arange(len(codes)), codes] = 1
-    return own
+    signs = np.full((len(codes), classes), -1, dtype=dtype)
+    signs[np.arange(len(codes)), codes] = 1
+    return signs
 
 
 def stretched(signs: Array, scores: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What operators make of the basis of a growing subspace."""
+"""Images of the basis of a growing subspace under operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Map = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Halves:
-    """An operator in two steps: what the first makes of the basis serves again with another second."""
+    """An operator in two steps; images under the first are used again when the second changes."""
 
     first: Map
     second: Map
@@ -54,7 +54,7 @@ class Columns:
 
 
 class Images:
-    """What an operator M makes of a basis Q: MQ, and QᵀMQ in double precision."""
+    """Images of a basis Q under an operator M: MQ, and QᵀMQ in double precision."""
 
     def __init__(self, operator: Operator, width: int, dtype: npt.DTypeLike) -> None:
         self._operator = operator

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from unseen.solvers.cholesky import joint_eigenvectors
 from unseen.solvers.images import Columns, Halves, Images, Operator
 from unseen.typing import Array
 
@@ -83,7 +82,7 @@ class Subspace:
     ) -> None:
         self._most, self._dtype = most, np.dtype(dtype)
         self._basis = Columns(width, dtype)
-        self._kept = [self._images_of(operator) for operator in operators]
+        self._images = [self._images_of(operator) for operator in operators]
 
     @property
     def rank(self) -> int:
@@ -91,20 +90,20 @@ class Subspace:
         return self._basis.count
 
     def replace(self, place: int, operator: Operator | None) -> None:
-        """Put another operator, or none, in place of one, and take its images of the basis.
+        """Replace an operator, or remove it, and compute the images of the basis.
 
-        Where both are halves with the same first, call :meth:`renew` instead.
+        Where both have the same first half, call :meth:`renew` instead.
         """
-        self._kept[place] = images = self._images_of(operator)
+        self._images[place] = images = self._images_of(operator)
         if images is not None and self.rank:
             images.widen(self._basis.taken, self._basis.taken)
 
     def renew(self, place: int, operator: Halves) -> None:
-        """Put in place of halves others with the same first: what it made of the basis is used."""
-        kept = self._kept[place]
-        if kept is None:
+        """Replace an operator by one with the same first half, whose images are used again."""
+        images = self._images[place]
+        if images is None:
             return self.replace(place, operator)
-        kept.renew(operator, self._basis.taken)
+        images.renew(operator, self._basis.taken)
 
     def restart(self, near: Array) -> None:
         """Begin the basis anew, with the span of what should be near the next solutions, (p, k).
@@ -116,13 +115,13 @@ class Subspace:
         U = Q.T @ near
         if np.linalg.norm(near - Q @ U) > SPAN_TOLERANCE * np.linalg.norm(near):
             self._basis.count = 0
-            for images in self._kept:
+            for images in self._images:
                 if images is not None:
                     images.forget()
             return self._widen(_orthonormal(near))
         U = _orthonormal(_orthonormal(U))
         self._basis.turn(U)
-        for images in self._kept:
+        for images in self._images:
             if images is not None:
                 images.turn(U)
 
@@ -182,9 +181,9 @@ class Subspace:
         U = self._inner(system, (Q.T @ R).astype(float))
         Z = Q @ U.astype(Q.dtype)
         residual = R - Z * kappa[-1].astype(Q.dtype)
-        for k, kept in zip(kappa[:-1], self._kept, strict=True):
-            if kept is not None:
-                residual -= kept.columns.taken @ (U * k).astype(Q.dtype)
+        for k, images in zip(kappa[:-1], self._images, strict=True):
+            if images is not None:
+                residual -= images.columns.taken @ (U * k).astype(Q.dtype)
         return Z, residual
 
     def _inner(self, system: System, right: Array) -> Array:
@@ -202,9 +201,9 @@ class Subspace:
 
     def _form(self, kappa: Array) -> Array:
         total: Array = kappa[-1] * np.eye(self.rank)
-        for k, kept in zip(kappa[:-1], self._kept, strict=True):
-            if kept is not None:
-                total += k * kept.form
+        for k, images in zip(kappa[:-1], self._images, strict=True):
+            if images is not None:
+                total += k * images.form
         return total
 
     def _widen(self, B: Array) -> None:
@@ -216,17 +215,25 @@ class Subspace:
             if np.abs(inside).max(initial=0.0) < LARGE_OVERLAP:
                 break
         self._basis.append(B)
-        for kept in self._kept:
-            if kept is not None:
-                kept.widen(B, self._basis.taken)
+        for images in self._images:
+            if images is not None:
+                images.widen(B, self._basis.taken)
+
+
+def joint_eigenvectors(A: Array, B: Array) -> tuple[Array, Array]:
+    """Return d and T with TᵀBT = I and TᵀAT = diag(d), for symmetric A and positive definite B."""
+    inverse = np.linalg.inv(np.linalg.cholesky(B))
+    inner = inverse @ A @ inverse.T
+    d, U = np.linalg.eigh((inner + inner.T) / 2)
+    return d, inverse.T @ U
 
 
 def _orthonormal(B: Array) -> Array:
     """Return an orthonormal basis of the span of B, without directions that are rounding alone."""
     B = B / np.maximum(np.linalg.norm(B, axis=0), np.finfo(B.dtype).tiny)
     values, vectors = np.linalg.eigh((B.T @ B).astype(float))
-    kept = values > 10 * np.finfo(B.dtype).eps * values[-1]
-    return np.asarray(B @ (vectors[:, kept] / np.sqrt(values[kept])).astype(B.dtype))
+    distinct = values > 10 * np.finfo(B.dtype).eps * values[-1]
+    return np.asarray(B @ (vectors[:, distinct] / np.sqrt(values[distinct])).astype(B.dtype))
 
 
 def _leading(B: Array, left: float) -> Array:

@@ -47,11 +47,11 @@ def minimise(objective: Objective, start: Sequence[Array], iterations: int) -> t
         value, gradients = objective(unpack(flat))
         return float(value), pack(gradients)
 
-    found = optimize.minimize(
+    minimum = optimize.minimize(
         flat_objective,
         pack(start),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": int(iterations), "maxfun": 3 * int(iterations) + 1},
     )
-    return unpack(found.x), int(found.nit)
+    return unpack(minimum.x), int(minimum.nit)

@@ -16,11 +16,15 @@ from scipy import linalg
 
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import blocks, class_totals, gram, in_chunks, labelled_sums
-from unseen.solvers.cholesky import MOST_NUMPY_COLUMNS, Solve
 from unseen.solvers.images import Halves, Operator
 from unseen.solvers.krylov import TOLERANCE, System
 from unseen.solvers.shared_subspace import LABELLED, SharedSubspace, first_of
-from unseen.typing import Array, Codes
+from unseen.typing import Array, Codes, Solve
+
+MOST_NUMPY_COLUMNS = 512
+"""Columns up to which NumPy factors a matrix, and SciPy beyond. Each brings a BLAS with threads of its
+own, and waiting threads keep a core busy: a loop that alternates between them takes twice as long. So
+small systems, which are solved often, use NumPy's, which is as quick as SciPy's there."""
 
 LEAST_SINGLE_COLUMNS = 1024
 """Columns from which a factor in single precision is worth its refinement."""
@@ -38,8 +42,8 @@ CACHED_ROWS = 2048
 
 FORMED_AFTER = 0.18
 """Passes over the rows for so many columns, as a share of p, take as long as forming XᵀX: 0.065 of
-that for 48 of 4,096 columns, 0.138 for 128. Whoever has made so many passes, and needs another, forms
-it: that takes at most twice as long as the better way, known beforehand."""
+that for 48 of 4,096 columns, 0.138 for 128. After so many passes the matrix is formed when another is
+needed: that takes at most twice as long as the better of both ways."""
 
 
 class Moments:
@@ -100,7 +104,7 @@ class Moments:
 
     @property
     def operator(self) -> Operator:
-        """The product: with the matrix, or with the rows and then, where weights enter, back."""
+        """The product with the matrix; or with the rows, then with their weighted transpose."""
         if self.formed:
             return self.__matmul__
         return Halves(self._X.__matmul__, partial(_back, self._X, self._weights))
@@ -155,13 +159,13 @@ class Sums:
         X, codes, weights = rows
         return cls(*moments_of(X, codes, classes, weights), X.shape[1] if width is None else width)
 
-    def without(self, moments: Array, kept: Codes) -> Sums:
+    def without(self, moments: Array, others: Codes) -> Sums:
         """Take XᵀX of held-out classes away; keep the columns of the other classes."""
         return replace(
             self,
             second=Moments.given(self.moments - moments),
-            labels=self.labels[:, kept],
-            counts=self.counts[kept],
+            labels=self.labels[:, others],
+            counts=self.counts[others],
         )
 
     @property

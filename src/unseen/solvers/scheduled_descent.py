@@ -134,11 +134,12 @@ def two_domain_cost(seen: int) -> Loss:
 
     def loss(scores: Array, codes: Codes) -> tuple[Array, Array]:
         cost, gradient = np.zeros(len(scores)), np.zeros_like(scores)
-        own = codes < seen
-        cost[own], gradient[own, :seen] = adaptive_structural_cost(scores[own, :seen], codes[own])
-        error = scores[~own, seen:].copy()
-        error[np.arange(len(error)), codes[~own] - seen] -= 1
-        cost[~own], gradient[~own, seen:] = np.einsum("ij,ij->i", error, error), 2 * error
+        labelled = codes < seen
+        structural = adaptive_structural_cost(scores[labelled, :seen], codes[labelled])
+        cost[labelled], gradient[labelled, :seen] = structural
+        error = scores[~labelled, seen:].copy()
+        error[np.arange(len(error)), codes[~labelled] - seen] -= 1
+        cost[~labelled], gradient[~labelled, seen:] = np.einsum("ij,ij->i", error, error), 2 * error
         return cost, gradient
 
     return loss

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy.typing as npt
 
-from unseen.solvers.cholesky import Solve
 from unseen.solvers.images import Halves, Operator
 from unseen.solvers.krylov import SlowConvergence, Subspace, System
-from unseen.typing import Array
+from unseen.typing import Array, Solve
 
 MOST = 6
 """A basis of more than one direction for MOST columns costs more than a factorisation."""
@@ -42,10 +41,10 @@ class SharedSubspace:
         self._space.replace(METRIC, spread)
 
     def with_pool(self, operator: Operator, rows: Array | None, near: Array) -> None:
-        """Take this operator for the pool's; look for solutions near this one, (p, k).
+        """Set the operator of the pool, and a solution, (p, k), near which the next ones are sought.
 
-        Where the rows behind it are those of the last pool, with other weights, what they made of it is
-        used.
+        Where its rows are those of the last pool with other weights, their products with the basis are
+        used again.
         """
         renewed = isinstance(operator, Halves) and rows is not None and rows is self._pool
         if not renewed:

@@ -34,11 +34,10 @@ from unseen.rows.passes import (
     in_chunks,
 )
 from unseen.solvers.block_cg import shifted_solver
-from unseen.solvers.cholesky import Solve, joint_eigenvectors
-from unseen.solvers.krylov import Subspace, System
+from unseen.solvers.krylov import Subspace, System, joint_eigenvectors
 from unseen.solvers.moments import Moments, Ridge, Sums, pays, ridge_solver
 from unseen.solvers.shared_subspace import LABELLED, MOST, POOL, SharedSubspace, first_of
-from unseen.typing import Array, RowValues
+from unseen.typing import Array, RowValues, Solve
 
 METRIC_ERROR = 0.3
 """Bound on the relative error of M⁻¹R for the first right-hand sides R where XᵀX is not formed. What M
@@ -65,11 +64,11 @@ class Metric:
     @property
     def scatter(self) -> Array:
         """share·(XᵀX − FFᵀ), (p, p); computed at each call, since solvers keep what they need."""
-        own = self.moments.dense
-        factor = self.factor.astype(own.dtype, copy=False)
+        moments = self.moments.dense
+        factor = self.factor.astype(moments.dtype, copy=False)
         M: Array = factor @ factor.T
-        np.subtract(own, M, out=M)
-        M *= own.dtype.type(self.share)
+        np.subtract(moments, M, out=M)
+        M *= moments.dtype.type(self.share)
         return M
 
     @property

@@ -110,7 +110,7 @@ def exact_biases(
     are bounded by second ones times the range of a step, so the step of length log(1 + β)/β, β its
     range, descends from anywhere. Where classes are far apart, the fixed points of
     :func:`~unseen.statistics.transport.class_biases` creep; this takes some ten passes, and the answer
-    does not hang on rounding.
+    does not depend on rounding.
 
     ``scores`` are (M, L), ``prior`` (L,) is positive and sums to one, ``start`` are biases near the
     answer.

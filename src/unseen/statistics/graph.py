@@ -30,8 +30,8 @@ def neighbours(
     rows = unit_rows(queries)
     others = rows if among is None else unit_rows(among)
     k = max(1, min(k, len(others) - (among is None)))
-    found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(others)
-    distance, place = found.kneighbors(None if among is None else rows)
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(others)
+    distance, place = search.kneighbors(None if among is None else rows)
     return place, 1 - distance**2 / 2
 
 

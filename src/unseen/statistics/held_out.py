@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from unseen.rows.labelled import Rows, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.typing import Array, Codes, Mask, RowValues
+from unseen.typing import Array, Codes, RowValues
 
 POOL_REHEARSALS, POOL_HELD_SHARE = 4, 1 / 3
 """Rehearsals of a method that learns from a pool, and the share of the seen classes held out, at most.
@@ -56,15 +56,6 @@ seen classes of eleven data sets (tried: 0, 0.3, 1, and the true class alone).""
 TEMPERATURE_PRIOR = 1e-6
 """The weight of (log temperature)² beside the mean loss. It decides only where the loss is flat: if
 every held-out answer is right, any low temperature is equally likely, and rounding would choose one."""
-
-
-def per_class_accuracy(true: Codes, hits: Mask, classes: int, weights: Array | None = None) -> Array:
-    """Return the share of each class's rows that hit; NaN for a class with no rows."""
-    counts = np.bincount(true, weights=weights, minlength=classes).astype(float)
-    right = np.bincount(true, weights=hits if weights is None else hits * weights, minlength=classes)
-    accuracy: Array = np.full(classes, np.nan)
-    np.divide(right, counts, out=accuracy, where=counts > 0)
-    return accuracy
 
 
 def first_best(accuracy: Array) -> int:

@@ -80,8 +80,8 @@ def z_scores(S: Array) -> Array:
 
 def _nearest(S: Array, rows: int, k: int, prototype_times: int) -> sparse.csr_matrix:
     """Keep the k largest entries of each row but its largest, made symmetric."""
-    kept = _largest_but_one(S[:rows], k), _largest_but_one(S[rows:], prototype_times * k)
-    both = sparse.vstack(kept).tocsr()
+    nearest = _largest_but_one(S[:rows], k), _largest_but_one(S[rows:], prototype_times * k)
+    both = sparse.vstack(nearest).tocsr()
     return ((both + both.T) / 2).tocsr()
 
 
@@ -96,6 +96,6 @@ def _largest_but_one(S: Array, k: int) -> sparse.csr_matrix:
     values = np.take_along_axis(S, place, axis=1)
     np.put_along_axis(values, values.argmax(axis=1)[:, None], 0, axis=1)
     source = np.repeat(np.arange(len(S)), k + 1)
-    found = sparse.csr_matrix((values.ravel(), (source, place.ravel())), shape=S.shape)
-    found.eliminate_zeros()
-    return found
+    neighbours = sparse.csr_matrix((values.ravel(), (source, place.ravel())), shape=S.shape)
+    neighbours.eliminate_zeros()
+    return neighbours

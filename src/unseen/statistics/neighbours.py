@@ -52,13 +52,13 @@ def _compare(X: Array, rows: Codes, others: Codes, places: Codes, values: Array)
     most, count = values.shape[1], min(values.shape[1], len(others))
     B = scaled(X[others], "unit").T
     for part in blocks(len(rows), max(1, BLOCK_NUMBERS // len(others))):
-        own = rows[part]
-        C = scaled(X[own], "unit") @ B
-        C[own[:, None] == others] = 0
+        block_rows = rows[part]
+        C = scaled(X[block_rows], "unit") @ B
+        C[block_rows[:, None] == others] = 0
         top = np.argpartition(C, -count, axis=1)[:, -count:]
-        found = np.maximum(np.take_along_axis(C, top, axis=1), 0)
-        joined = np.concatenate([values[own], found], axis=1)
-        names = np.concatenate([places[own], others[top]], axis=1)
+        cosines = np.maximum(np.take_along_axis(C, top, axis=1), 0)
+        joined = np.concatenate([values[block_rows], cosines], axis=1)
+        names = np.concatenate([places[block_rows], others[top]], axis=1)
         best = np.argpartition(joined, -most, axis=1)[:, -most:]
-        values[own] = np.take_along_axis(joined, best, axis=1)
-        places[own] = np.take_along_axis(names, best, axis=1)
+        values[block_rows] = np.take_along_axis(joined, best, axis=1)
+        places[block_rows] = np.take_along_axis(names, best, axis=1)

@@ -20,7 +20,7 @@ from unseen.rows.labelled import Rows, content_keys, sampled
 from unseen.rows.passes import blocks
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt, start_of
-from unseen.statistics.held_out import fit_calibration, per_class_accuracy, sorted_masses
+from unseen.statistics.held_out import fit_calibration, sorted_masses
 from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
 from unseen.statistics.visual_space import (
     SCALED_ROWS,
@@ -129,25 +129,25 @@ class Review:
     @property
     def alarms(self) -> dict[str, str]:
         """Name -> what is wrong with the pool, and what was done about it."""
-        found = {}
+        alarms = {}
         if self.even < 0.5 and not np.isnan(self.evenness):
             even, *uneven = self.rehearsed.mean(axis=0)
-            found["uneven"] = (
+            alarms["uneven"] = (
                 f"The pool's classes look uneven (evenness {self.evenness:.2f}; in rehearsals "
                 f"{even:.2f} with every class present, {max(uneven):.2f} with classes missing or rare)."
                 " Some candidates may have few rows or none. Class shares follow the pool."
             )
         if 0.1 < self.even < 0.9:
-            found["undecided"] = (
+            alarms["undecided"] = (
                 f"The pool's classes are even with probability {self.even:.2f}. Class shares are a "
                 "blend of equal and learned ones. Give them by hand if you know them."
             )
         if float(self.gains.mean()) < LOSS_TO_REPORT:
-            found["rehearsal"] = (
+            alarms["rehearsal"] = (
                 f"Learning from the pool lost {-100 * float(self.gains.mean()):.1f} points of accuracy "
                 "on average in rehearsals on held-out seen classes. Compare with an inductive method."
             )
-        return found
+        return alarms
 
 
 def review_pool(
@@ -225,8 +225,8 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
     candidates = candidates_of(rest, model.vectors[held], np.full(len(held), -1))
     place = np.full(len(model.vectors), -1)
     place[held] = np.arange(len(held))
-    own = np.flatnonzero(place[sample.codes] >= 0)
-    X, codes = sample.X[own], place[sample.codes[own]]
+    held_rows = np.flatnonzero(place[sample.codes] >= 0)
+    X, codes = sample.X[held_rows], place[sample.codes[held_rows]]
     starts, gains, rehearsed = [], [], []
     for chosen in _pools(X, codes, len(held)):
         pool = Pool(X[chosen], model.space)
@@ -248,8 +248,8 @@ def _calibrated(review: Review, rows: Rows, seen: Array, candidates: int, pool_r
         most = max(2, len(seen) // CALIBRATION_PARTS[number % len(CALIBRATION_PARTS)])
         order = np.argsort(content_keys(seen, number), kind="stable")
         answers.append(_answers(review, rows, sample, seen, np.sort(order[: min(candidates, most)])))
-    found = fit_calibration(answers)
-    return replace(review, **found._asdict(), masses=sorted_masses(answers, found))
+    calibration = fit_calibration(answers)
+    return replace(review, **calibration._asdict(), masses=sorted_masses(answers, calibration))
 
 
 def _answers(review: Review, rows: Rows, sample: Rows, seen: Array, held: Codes) -> tuple[Array, Codes]:
@@ -280,14 +280,14 @@ def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
     keys = content_keys(X)
     order = np.lexsort((keys, codes))
     by_class = np.split(order, np.searchsorted(codes[order], np.arange(1, classes)))
-    fewest = min(len(own) for own in by_class)
+    fewest = min(map(len, by_class))
     sizes = fewest * SIZE_RATIO ** -np.linspace(0, 1, classes)
-    tail = [own[: max(1, round(n))] for own, n in zip(by_class, sizes, strict=True)]
+    tail = [rows[: max(1, round(n))] for rows, n in zip(by_class, sizes, strict=True)]
     return [np.concatenate(part) for part in (by_class, by_class[: max(1, classes // 2)], tail)]
 
 
 def _accuracy(S: Array, codes: Array, classes: int) -> float:
-    return float(np.nanmean(per_class_accuracy(codes, S.argmax(axis=1) == codes, classes)))
+    return float(np.nanmean(Rows(S.argmax(axis=1) == codes, codes).shares_right(classes)))
 
 
 def evenness(shares: Array) -> float:

@@ -171,9 +171,9 @@ class SemanticProcess:
         """Return C (L, L): the covariance of the errors of prediction, over classes."""
         A, kernel = (vectors - self.center) / self.scale, self.kernel
         cross = _similarity(A, self.vectors, kernel.width)
-        own = cross.mean(axis=1, keepdims=True)
-        cross = (cross - own - kernel.row_means + kernel.mean) / kernel.variance
-        C = (_similarity(A, A, kernel.width) - own - own.T + kernel.mean) / kernel.variance
+        row_means = cross.mean(axis=1, keepdims=True)
+        cross = (cross - row_means - kernel.row_means + kernel.mean) / kernel.variance
+        C = (_similarity(A, A, kernel.width) - row_means - row_means.T + kernel.mean) / kernel.variance
         C = C - cross @ self.inverse @ cross.T + self.ridge / len(self.vectors)
         return np.asarray(C + self.ridge * np.eye(len(A)))
 
@@ -188,8 +188,8 @@ class SemanticProcess:
         noise = float(np.mean(1 / np.maximum(counts, 1))) / float(spread.mean())
         K, p = residuals.shape
         values, U = np.linalg.eigh(residuals @ residuals.T)
-        kept = values > 1e-9 * max(values[-1], 1e-300)
-        values, U = values[kept], U[:, kept]
+        nonzero = values > 1e-9 * max(values[-1], 1e-300)
+        values, U = values[nonzero], U[:, nonzero]
         mean = float(values.sum()) / K / p or 1.0
         shrunk = (1 - RESIDUAL_SHRINKAGE) * values / K + RESIDUAL_SHRINKAGE * mean
         rest = RESIDUAL_SHRINKAGE * mean

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from unseen.rows.kernels import scaled
 from unseen.rows.passes import blocks
-from unseen.solvers.cholesky import lower_factor, lower_inverse
+from unseen.statistics.visual_space import inverse_factor
 from unseen.typing import Array
 
 SHRINKAGE = 0.9
@@ -106,7 +106,7 @@ class SharedModel:
         shrinkage = max(SHRINKAGE, p / (p + total.rows))
         W *= 1 - shrinkage
         W[np.diag_indices(p)] += shrinkage * variance
-        B = lower_inverse(lower_factor(W)).T
+        B = inverse_factor(W).T
         squares = ((error @ B) ** 2).sum(axis=1) - p / np.maximum(n, 1e-9)
         weight = n / (n + 5)
         tie = max(TIE_FACTOR * float(weight @ squares) / (p * float(weight.sum())), LEAST_TIE)

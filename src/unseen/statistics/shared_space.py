@@ -198,16 +198,17 @@ class SharedPool:
 
     def sums(self, state: SharedState) -> Sums:
         """Return the sums of the rows with their labels."""
-        own = Sums.of(self.roots, state.labels, self._moments)
-        self._moments = own.moments
-        return own
+        sums = Sums.of(self.roots, state.labels, self._moments)
+        self._moments = sums.moments
+        return sums
 
     def model(self, state: SharedState, known: Sums, vectors: Array) -> SharedModel:
         """Estimate the model of a round from soft labels and from ``known`` sums."""
-        own = self.sums(state)
+        pool_sums = self.sums(state)
         tie = 1.0 if state.model is None else state.model.tie
-        model = SharedModel.of(own.plus(known), vectors, self.scale, tie)
-        shares = self.log_shares(own.mass, self.excess(state.codes)) + self.balance(own.mass)
+        model = SharedModel.of(pool_sums.plus(known), vectors, self.scale, tie)
+        mass = pool_sums.mass
+        shares = self.log_shares(mass, self.excess(state.codes)) + self.balance(mass)
         model = replace(model, log_shares=shares)
         S = model.gaussian_scores(self.roots[self.sample], model.means[: len(self.vectors)])
         wanted = SHARPENING * self.entropy

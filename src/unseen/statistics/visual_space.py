@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from unseen.rows import kernels
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import between_factor, blocks, kept, mapped, summed
-from unseen.solvers.cholesky import lower_factor, lower_inverse, lower_solver
+from unseen.solvers.moments import MOST_NUMPY_COLUMNS
 from unseen.statistics.scorer import Affine, SignedRoot, Step, UnitLength
 from unseen.typing import Array, RowValues
 
@@ -53,7 +54,8 @@ class Whitening:
     """The map x → L⁻¹(x − center), where LLᵀ is the shrunk within-class covariance."""
 
     center: Array
-    lower: Array
+    inverse: Array
+    """L⁻¹, (p, p)."""
     shrinkage: float
 
     @classmethod
@@ -91,19 +93,17 @@ class Whitening:
             S[rows] = scatter[rows] / max(freedom, 1.0) * (1 - shrinkage)
         ridge = max(shrinkage, 10 * float(np.finfo(dtype).eps)) * variance
         S[np.diag_indices(p)] = diagonal * (1 - shrinkage) + ridge
-        return cls(center.astype(dtype), lower_factor(S), shrinkage)
+        return cls(center.astype(dtype), inverse_factor(S), shrinkage)
 
-    def inverse(self) -> Array:
-        """Return L⁻¹, (p, p)."""
-        return lower_inverse(self.lower)
 
-    def __call__(self, X: Array) -> Array:
-        """Return the whitened rows, (N, p)."""
-        solve = lower_solver(self.lower)
-        out = np.empty(X.shape, dtype=self.lower.dtype)
-        for rows in blocks(len(X)):
-            out[rows] = solve((X[rows] - self.center).T).T
-        return out
+def inverse_factor(G: Array) -> Array:
+    """Return L⁻¹, where L is the Cholesky factor of G = LLᵀ; a large G is overwritten."""
+    if len(G) <= MOST_NUMPY_COLUMNS:
+        return np.linalg.inv(np.linalg.cholesky(G))
+    L = linalg.cholesky(G, lower=True, check_finite=False, overwrite_a=True)
+    eye = np.eye(len(L), dtype=L.dtype, order="F")  # LAPACK's order, so that it can be overwritten
+    solved = linalg.solve_triangular(L, eye, lower=True, check_finite=False, overwrite_b=True)
+    return np.asarray(solved)
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class SeenStatistics:
         """Return the space in which every direction varies alike within a class."""
         center = self.means.mean(axis=0)
         whitening = Whitening.of(self.scatter, self.freedom, center, shrinkage, dtype)
-        return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse().T))
+        return Space(self.scaling, whitening.center, np.ascontiguousarray(whitening.inverse.T))
 
     def plain(self, dtype: npt.DTypeLike) -> Space:
         """Return the features as they are, about the mean of the class means."""

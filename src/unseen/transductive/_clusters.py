@@ -27,10 +27,10 @@ def pool_clusters(
 
     if random:
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        found = KMeans(len(points), n_init=KMEANS_STARTS, random_state=seed).fit(Z)
+        clustering = KMeans(len(points), n_init=KMEANS_STARTS, random_state=seed).fit(Z)
     else:
-        found = KMeans(len(points), init=points, n_init=1, max_iter=100).fit(Z)
-    return np.asarray(found.cluster_centers_, dtype=float)
+        clustering = KMeans(len(points), init=points, n_init=1, max_iter=100).fit(Z)
+    return np.asarray(clustering.cluster_centers_, dtype=float)
 
 
 def matched_clusters(points: Array, clusters: Array) -> Array:
@@ -42,10 +42,10 @@ def matched_clusters(points: Array, clusters: Array) -> Array:
     array([[0.4],
            [0.9]])
     """
-    own = np.array(points, dtype=float)
-    rows, columns = linear_sum_assignment(-nearest_scores(own, clusters))
-    own[rows] = clusters[columns]
-    return own
+    matched = np.array(points, dtype=float)
+    rows, columns = linear_sum_assignment(-nearest_scores(matched, clusters))
+    matched[rows] = clusters[columns]
+    return matched
 
 
 def matching_plan(points: Array, clusters: Array) -> tuple[Array, Array]:

@@ -47,10 +47,10 @@ class PoolProblem:
 
     def labels(self, points: Array) -> Codes:
         """Return the candidate with the nearest point for each row of the pool, or its known class."""
-        found = np.empty(len(self.Z), dtype=np.intp)
+        nearest = np.empty(len(self.Z), dtype=np.intp)
         for rows in blocks(len(self.Z)):
-            found[rows] = prototype_scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
-        return np.asarray(self.known.clamp_labels(found))
+            nearest[rows] = prototype_scores(self.Z[rows], points.astype(self.Z.dtype)).argmax(axis=1)
+        return np.asarray(self.known.clamp_labels(nearest))
 
 
 class PointClassifier(PrototypeClassifier):
@@ -82,13 +82,13 @@ class PointClassifier(PrototypeClassifier):
         """Return the points of all candidates after the pool was seen; ``_note_round`` each round."""
 
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
-        self._check_parameters()
+        shrinkage = self._shrinkage()
         seen, vectors, own, X = split.seen, split.vectors, split.own, split.rows.X
         scaling = self._plain_scaling()
         if self.shrinkage is not None:
             scaling = "root" if to_be_powered(X.shape[1]) else "none"
         statistics = seen_statistics(split.rows, len(seen), scaling)
-        self._space = self._make_space(statistics, split)
+        self._space = self._make_space(statistics, split, shrinkage)
         self._keep_classes(seen, vectors, self._space.of_means(statistics.means).astype(X.dtype))
         self._map = None
         if split.described:
@@ -151,12 +151,11 @@ class PointClassifier(PrototypeClassifier):
         """Return how rows are scaled where they are not whitened."""
         return "none"
 
-    def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
+    def _make_space(self, statistics: SeenStatistics, split: Split, shrinkage: float | None) -> Space:
         """Return the visual space: whitened, or the features as they are."""
         if self.shrinkage is None:
             return statistics.plain(split.rows.X.dtype)
-        alpha = None if self.shrinkage == "auto" else float(self.shrinkage)
-        return statistics.whitened(alpha, split.rows.X.dtype)
+        return statistics.whitened(shrinkage, split.rows.X.dtype)
 
     def _make_map(self, means: Array, counts: Array, vectors: Array) -> PrototypeMap:
         """Return the map from semantics to points."""

@@ -153,7 +153,8 @@ class TransductiveClassifier(ZeroShotClassifier):
         return split
 
     def _split(self, rows: Rows, pool: object, labelled: object) -> Split:
-        """Gather what a method needs to know of rows and classes."""
+        """Check the parameters, and gather what a method needs to know of rows and classes."""
+        self._check_parameters()
         candidates, vectors = self._resolve()
         described = self._parameters()[0] is not None
         own = self._places_among_seen(candidates)

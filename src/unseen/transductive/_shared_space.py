@@ -102,7 +102,6 @@ class SharedSpaceClassifier(TransductiveClassifier):
                     f"{type(self).__name__} compares rows with class vectors, and 'semantics' is None. "
                     "Give the embedding of a text for every class."
                 )
-            self._check_parameters()
             return super().fit(X, y, sample_weight, known=known, observer=observer)
 
     def _split(self, rows: Any, pool: Any, labelled: Any) -> Split:

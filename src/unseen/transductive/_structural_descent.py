@@ -70,11 +70,11 @@ class StructuralDescent:
     def with_pseudo_labels(self, rows: Rows, tol: float, last: bool = True) -> StructuralSolution:
         """Descend on labelled rows and on the trusted rows of the pool, drawn by their weights."""
         trusted = rows.trusted()
-        own = self._rows
-        weights = np.ones(len(own.X)) if own.weights is None else own.weights
+        labelled = self._rows
+        weights = np.ones(len(labelled.X)) if labelled.weights is None else labelled.weights
         together = Rows(
-            np.concatenate([own.X, np.asarray(trusted.X)]),
-            np.concatenate([own.codes, trusted.codes + self._seen]),
+            np.concatenate([labelled.X, np.asarray(trusted.X)]),
+            np.concatenate([labelled.codes, trusted.codes + self._seen]),
             np.concatenate([weights, trusted.weights]),
         )
         squares = np.einsum("ij,ij->i", self._joint, self._joint)
@@ -97,6 +97,8 @@ class StructuralDescent:
             ridge=self._mu,
         )
         V = self._V.astype(float) @ self._span.T
-        own: Any = self._rows
-        value = structural_objective(own.X, own.codes, self._A, V, self._C, self._mu, own.weights)
+        labelled: Any = self._rows
+        value = structural_objective(
+            labelled.X, labelled.codes, self._A, V, self._C, self._mu, labelled.weights
+        )
         return StructuralSolution(V, np.empty((0, 0)), value, float("nan"), rounds, certified=False)

@@ -10,7 +10,6 @@ import numpy as np
 from unseen.inductive.bilinear import Choice, semantic_coordinates, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks
-from unseen.solvers.cholesky import Solve
 from unseen.solvers.moments import (
     Moments,
     Sums,
@@ -27,7 +26,7 @@ from unseen.solvers.structural import (
     ridge_by,
     two_domains,
 )
-from unseen.typing import Array
+from unseen.typing import Array, Solve
 
 ROUND_ERROR = 4e-3
 """Bound on the relative error of solutions in a subspace. The error of scores is a tenth of it,

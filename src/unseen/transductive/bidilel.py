@@ -152,7 +152,7 @@ class BiDiLEL(PointClassifier):
         """Return a small grid for class-wise folds."""
         return {"alpha": (0.1, 0.3, 1.0), "trusted": (0.3, 0.5, 0.8)}
 
-    def _make_space(self, statistics: SeenStatistics, split: Split) -> Space:
+    def _make_space(self, statistics: SeenStatistics, split: Split, shrinkage: float | None) -> Space:
         center = statistics.means.mean(axis=0)
         total, local = locality(
             split, len(statistics.counts), center, statistics.scaling, self.neighbours
@@ -220,16 +220,17 @@ def locality(
     total, local = np.zeros((p, p)), np.zeros((p, p))
     for k in range(classes):
         rows = np.flatnonzero(codes == k)
-        own = scaled(X[rows], scaling)
-        own = (own - center.astype(X.dtype)).astype(float)
-        W = neighbour_graph(own, neighbours)
+        class_rows = scaled(X[rows], scaling)
+        class_rows = (class_rows - center.astype(X.dtype)).astype(float)
+        W = neighbour_graph(class_rows, neighbours)
         W.data[:] = 1.0
         weight = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows].astype(float))
         W = W.multiply(weight[:, None]).multiply(weight[None, :]).tocsr()
         degree = np.asarray(W.sum(axis=1)).ravel() + weight**2  # a row is its own neighbour too
-        weighted = own.T * degree
-        total += weighted @ own
-        local += weighted @ own - own.T @ (W @ own) - (own.T * weight**2) @ own
+        weighted = class_rows.T * degree
+        total += weighted @ class_rows
+        with_others, with_itself = class_rows.T @ (W @ class_rows), class_rows.T * weight**2
+        local += weighted @ class_rows - with_others - with_itself @ class_rows
     return total, local
 
 
@@ -256,29 +257,29 @@ def sammon(
     landmarks : array of shape (K, d)
     """
     center = seen.mean(axis=0)
-    own, others = unit_rows(vectors - center), unit_rows(seen - center)
+    directions, others = unit_rows(vectors - center), unit_rows(seen - center)
     among = cdist(others, others)
     latent = cdist(landmarks, landmarks)
     scale = float((among * latent).sum()) / max(float((among**2).sum()), np.finfo(float).tiny)
     least = 1e-3 * max(float(latent.mean()), np.finfo(float).tiny)
-    to_seen = np.maximum(scale * cdist(own, others), least)
-    to_own = np.maximum(scale * cdist(own, own), least)
+    to_seen = np.maximum(scale * cdist(directions, others), least)
+    to_each_other = np.maximum(scale * cdist(directions, directions), least)
     L, d = start.shape
     pairs = max(L * (L - 1), 1)
 
     def stress(flat: Array) -> tuple[float, Array]:
         b = flat.reshape(L, d)
         far, near = cdist(b, landmarks), cdist(b, b)
-        e, f = far - to_seen, near - to_own
+        e, f = far - to_seen, near - to_each_other
         np.fill_diagonal(f, 0)
-        value = float((e**2 / to_seen).mean() + (f**2 / to_own).sum() / pairs)
+        value = float((e**2 / to_seen).mean() + (f**2 / to_each_other).sum() / pairs)
         pull = 2 * e / (to_seen * np.maximum(far, 1e-12)) / e.size
-        push = 4 * f / (to_own * np.maximum(near, 1e-12)) / pairs
+        push = 4 * f / (to_each_other * np.maximum(near, 1e-12)) / pairs
         gradient = pull.sum(axis=1)[:, None] * b - pull @ landmarks
         gradient += push.sum(axis=1)[:, None] * b - push @ b
         return value, gradient.ravel()
 
-    found = optimize.minimize(
+    minimum = optimize.minimize(
         stress, start.astype(float).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
     )
-    return found.x.reshape(L, d), float(found.fun)
+    return minimum.x.reshape(L, d), float(minimum.fun)

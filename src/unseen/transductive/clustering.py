@@ -132,8 +132,8 @@ class SemiSupervisedClustering(PointClassifier):
             before, labels = labels, problem.labels(points)
             totals = class_sums(problem.Z, labels, L)
             lengths = np.einsum("ij,ij->i", points, points, dtype=float)
-            own = float(class_weights(labels, L) @ lengths)
-            error = squares - 2 * float(np.vdot(totals.T, points)) + own
+            length_term = float(class_weights(labels, L) @ lengths)
+            error = squares - 2 * float(np.vdot(totals.T, points)) + length_term
             self._note_round(before, labels, None, error / len(labels))
             if (before == labels).all():
                 break

@@ -127,12 +127,12 @@ def density_ratio(X: Array, pool: Array, rounds: int, centres: int = MOST_CENTRE
     chosen = pool[np.argsort(content_keys(pool), kind="stable")[:centres]].astype(float)
     near = _squares(pool, chosen)
     unit = max(float(np.median(near)), np.finfo(float).tiny)
-    K, own = np.exp(-near / unit), np.exp(-_squares(X, chosen) / unit)
-    mean = np.maximum(own.mean(axis=0), np.finfo(float).tiny)
+    K, at_rows = np.exp(-near / unit), np.exp(-_squares(X, chosen) / unit)
+    mean = np.maximum(at_rows.mean(axis=0), np.finfo(float).tiny)
     theta = 1 / (mean * len(chosen))
     for _ in range(rounds):
         theta = theta * (K / np.maximum(K @ theta, np.finfo(float).tiny)[:, None]).mean(axis=0) / mean
-    return np.asarray(own @ theta)
+    return np.asarray(at_rows @ theta)
 
 
 def _squares(X: Array, centres: Array) -> Array:

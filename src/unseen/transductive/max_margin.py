@@ -17,14 +17,13 @@ from unseen.rows.kernels import scaled
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import (
     blocks,
-    spread,
 )
 from unseen.solvers.gradient_descent import descend, lipschitz
 from unseen.solvers.losses import structured_hinge
 from unseen.statistics.scorer import Scorer, SignedRoot, UnitLength
 from unseen.statistics.visual_space import SCALED_ROWS, to_be_powered
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
-from unseen.transductive.rounds import PoolScores, SelfPacedRounds, scored_pool
+from unseen.transductive.rounds import PoolScorer, PoolScores, SelfPacedRounds
 from unseen.transductive.selection import reviewed_strategy
 from unseen.typing import Array, CandidateClasses, Codes, RandomState
 
@@ -153,14 +152,15 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
     def _fit_split(self, split: Split, compress: Compress | None) -> Array:
         by_hand = self._normalise_by_hand()
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        seen, vectors, (labelled, codes, own), pool = split.seen, split.vectors, split.rows, split.pool
+        seen, vectors, pool = split.seen, split.vectors, split.pool
+        labelled, codes, weights = split.rows
         N, K, p, dtype = len(labelled), len(seen), labelled.shape[1], labelled.dtype
         self._powered = to_be_powered(p) if by_hand is None else by_hand
         strategy, self.review_ = reviewed_strategy(self.selection, split, type(self).__name__)
         coordinates, E = semantic_coordinates(np.concatenate([seen, vectors]).T)
         random = np.random.default_rng(seed)
         zero = np.zeros((p, len(coordinates)), dtype=dtype)
-        rows = Rows(self._gathered(labelled), codes, own)
+        rows = Rows(self._gathered(labelled), codes, weights)
         V = self._descend(rows, coordinates[:, :K], zero, K, random)
         del rows  # one copy of the rows at a time
         self.inductive_ = self.compatibility_ = (V @ E.T).astype(dtype)
@@ -169,22 +169,21 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
         if not len(pool):
             return np.zeros(len(pool), dtype=np.intp)
         X = self._gathered(labelled, pool)
-        own = np.ones(N) if own is None else own
-        start = scored_pool(self, pool, vectors)
-        scale = self.temperature_ / spread(start[0])
-        rounds = SelfPacedRounds(
-            _probabilities(start), strategy, known=split.known, observer=split.observer
-        )
+        weights = np.ones(N) if weights is None else weights
+        scored_pool = PoolScorer(self, pool, vectors)
+        start = _probabilities(scored_pool())
+        rounds = SelfPacedRounds(start, strategy, known=split.known, observer=split.observer)
         for selection in rounds:
-            omega = self.pool_weight * float(own.sum()) / max(float(selection.weights.sum()), 1e-12)
+            omega = self.pool_weight * float(weights.sum()) / max(float(selection.weights.sum()), 1e-12)
             joined = Rows(
                 X,
                 np.concatenate([codes, K + selection.codes]),
-                np.concatenate([own, omega * selection.weights]),  # a row of weight 0 is never drawn
+                # A row of weight 0 is never drawn.
+                np.concatenate([weights, omega * selection.weights]),
             )
             V = self._descend(joined, coordinates, V, K, random)
             self.compatibility_ = (V @ E.T).astype(dtype)
-            rounds.scores = _probabilities(scored_pool(self, pool, vectors, scale))
+            rounds.scores = _probabilities(scored_pool())
         self.history_ = rounds.history
         return np.asarray(rounds.first_round)
 
@@ -223,7 +222,7 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             X,
             codes,
             A,
-            lambda scores, own: two_group_hinge(scores, own, K),
+            lambda scores, codes_drawn: two_group_hinge(scores, codes_drawn, K),
             V,
             repeat(step, steps),
             batch=BATCH,

@@ -166,5 +166,5 @@ def balanced(F: Array, strength: float, known: Known = NOTHING_KNOWN) -> Array:
     L = F.shape[1]
     P = np.where(total > 0, F / np.where(total > 0, total, 1), 1 / L)
     log_p = known.clamp_log_probabilities(np.log(np.maximum(P, 1e-12)))
-    found = np.exp(balance(log_p, np.full(L, 1 / L), strength))
-    return np.asarray(known.clamp_probabilities(found))
+    balanced = np.exp(balance(log_p, np.full(L, 1 / L), strength))
+    return np.asarray(known.clamp_probabilities(balanced))

@@ -82,13 +82,14 @@ class PrototypeClassifier(TransductiveClassifier):
     def _semantic_width(self) -> int:
         return self._width
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _shrinkage(self) -> float | None:
+        """Return how far the covariance is shrunk that whitens; None: "auto", or no whitening."""
         value = getattr(self, "shrinkage", None)
-        if not (value is None or (isinstance(value, str) and value == "auto")) and not (
-            isinstance(value, Real) and 0 <= float(value) <= 1
-        ):
-            self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
+        if value is None or (isinstance(value, str) and value == "auto"):
+            return None
+        if isinstance(value, Real) and 0 <= float(value) <= 1:
+            return float(value)
+        self._refuse("shrinkage", "'auto', None or a number in [0, 1]")
 
     def _scaling(self, X: RowValues) -> Scaling:
         asked = getattr(self, "normalise", "auto")

@@ -161,8 +161,8 @@ class RKT(PointClassifier):
         for share in shares[: self.rounds]:
             S = prototype_scores(problem.Z, points.astype(problem.Z.dtype)).astype(float)
             log_p = problem.known.clamp_log_probabilities(log_softmax(S, axis=1))
-            found = strategy.select(S, log_p, share).with_known(problem.known)
-            chosen, codes = found.chosen, found.codes[found.chosen]
+            selection = strategy.select(S, log_p, share).with_known(problem.known)
+            chosen, codes = selection.chosen, selection.codes[selection.chosen]
             sums = class_sums(problem.Z[chosen], codes, L).T
             counts = np.bincount(codes, minlength=L)[:, None]
             moved = (v * problem.start + sums) / np.maximum(v + counts, 1e-12)
@@ -170,7 +170,7 @@ class RKT(PointClassifier):
             points = points.copy()
             points[free] = moved[free]
             loss = float(-S[np.arange(len(S)), labels].mean())
-            labels, settled = self._relabel(problem, points, labels, found.weights > 0, loss)
+            labels, settled = self._relabel(problem, points, labels, selection.weights > 0, loss)
             if share == 1.0 and settled:
                 break
         return points

@@ -143,12 +143,30 @@ def show_round(observer: Observer, number: int, probabilities: Array) -> None:
     observer(number, shown)
 
 
-def scored_pool(model: Any, pool: object, vectors: Array, scale: float | None = None) -> PoolScores:
-    """Return a model's scores of the pool and their log-probabilities.
+class PoolScorer:
+    """Scores the pool by a model; its temperature follows the spread of its scores.
 
-    ``scale`` sets the model's temperature, in units of the spread of a row's scores.
+    The first call keeps the temperature that the model has. Later calls set it, so that probabilities
+    stay as sharp as they were at the start, however large the scores of a round are.
+
+    Parameters
+    ----------
+    model : classifier
+    pool : array or chunks of shape (M, p)
+    vectors : array of shape (L, q)
+        The vectors of the candidates.
     """
-    scores = kept(model._rows_scores(pool, vectors))
-    if scale is not None:
-        model.temperature_ = scale * spread(scores)
-    return scores, kept(log_probabilities(scores, model.temperature_))
+
+    def __init__(self, model: Any, pool: object, vectors: Array) -> None:
+        self._model, self._pool, self._vectors = model, pool, vectors
+        self._sharpness: float | None = None
+
+    def __call__(self) -> PoolScores:
+        """Return the model's scores of the pool and their log-probabilities."""
+        model = self._model
+        scores = kept(model._rows_scores(self._pool, self._vectors))
+        if self._sharpness is None:
+            self._sharpness = model.temperature_ / spread(scores)
+        else:
+            model.temperature_ = self._sharpness * spread(scores)
+        return scores, kept(log_probabilities(scores, model.temperature_))

@@ -48,6 +48,10 @@ class Selection:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).trusted()
 
+    def weights_times(self, factor: float) -> Any:
+        """Return the weight of every row, times a factor."""
+        return mapped(np.multiply, self.weights, given=(factor,))
+
     def with_known(self, known: Known) -> Selection:
         """Return the selection with every known row in it, under its known class.
 
@@ -203,9 +207,9 @@ class AgreementSelection:
                 f"The 'partner' of AgreementSelection must have shape {log_p.shape}: unlabelled rows × "
                 f"candidates. Got {partner.shape} instead."
             )
-        found = self.strategy.select(embedding, log_p, share)
-        weights = mapped(_where_equal, found.codes, argmax(partner), found.weights)
-        return Selection(found.codes, kept(weights), found.threshold)
+        selection = self.strategy.select(embedding, log_p, share)
+        weights = mapped(_where_equal, selection.codes, argmax(partner), selection.weights)
+        return Selection(selection.codes, kept(weights), selection.threshold)
 
 
 STRATEGIES: dict[str, Callable[[], SelectionStrategy]] = {

@@ -175,25 +175,23 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         self.unknown = unknown
 
     def _fit_split(self, split: Split, compress: Compress | None) -> RowValues:
-        self._check_parameters()
-        plan = self._plan(split.candidates)
+        plan, shrinkage = self._plan(split.candidates), self._shrinkage()
         self.alarms_, self.diagnostics_, self.review_, self.name_doubt_ = {}, {}, None, 0.0
         self.history_, self.shares_, self.start_objective_ = [], None, float("nan")
         self.strangers_ = None
         learns = len(split.pool) > 0 and len(split.own) > 1 and self.rounds > 0
         if learns:  # reviewed first: its sample and p × p matrices need not be in memory at once
             plan = self._reviewed(plan, split)
-        task = self._task(split)
+        task = self._task(split, shrinkage)
         if learns:
             return self._adapt(split, task, plan)
         self._keep(split, inductive_answer(task))
         self._calibrate(split.rows, split.seen)
         return constant(split.pool, 0)
 
-    def _task(self, split: Split) -> Task:
+    def _task(self, split: Split, shrinkage: float | None) -> Task:
         """Return what the pool is to be labelled with."""
         described = split.seen if split.described else None
-        shrinkage = None if self.shrinkage == "auto" else float(self.shrinkage)
         classes = len(split.seen), described, split.vectors, split.own
         return Task(split.rows, self._scaling(split.rows.X), shrinkage, *classes, split.known)
 

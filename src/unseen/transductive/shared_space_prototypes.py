@@ -198,13 +198,13 @@ class SharedSpacePrototypes(DistantStrangers, SharedSpaceClassifier):
         """Answer at the entropy of the start, and keep what labels new rows."""
         codes, confidence, model = pool.answer(state)
         self._codes, self.confidence_, self._model = codes, confidence, model
-        own = pool.sums(state)
+        sums = pool.sums(state)
         earlier = getattr(self, "_earlier", None)
-        if earlier is not None and len(earlier.mass) == len(own.mass):
-            balance, own = pool.balance(own.mass), own.plus(earlier)
+        if earlier is not None and len(earlier.mass) == len(sums.mass):
+            balance, sums = pool.balance(sums.mass), sums.plus(earlier)
             if model is not None:
-                self._model = replace(model, log_shares=pool.log_shares(own.mass) + balance)
-        self._seen_sums = own
+                self._model = replace(model, log_shares=pool.log_shares(sums.mass) + balance)
+        self._seen_sums = sums
         changed = codes != pool.start.codes
         sureness = float(confidence[changed].mean()) if changed.any() else float("nan")
         self.diagnostics_ = {"changed": float(changed.mean()), "sureness": sureness}

@@ -12,12 +12,11 @@ from unseen.inductive.bilinear import BilinearClassifier, semantic_ridge
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.passes import (
     class_sums,
-    spread,
 )
 from unseen.solvers.moments import Moments, Ridge, one_domain
 from unseen.solvers.structural import covariance_metric, ridge_by, two_domains
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
-from unseen.transductive.rounds import SelfPacedRounds, scored_pool
+from unseen.transductive.rounds import PoolScorer, SelfPacedRounds
 from unseen.transductive.selection import BalancedSelection, reviewed_strategy
 from unseen.transductive.taste import ROUND_C
 from unseen.typing import Array, CandidateClasses
@@ -161,9 +160,8 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         omega = float(sums.counts.sum()) / len(pool) if by_hand is None else by_hand
         labels = sums.labels
         del choice, sums, V  # p × q and p × p are large: drop what the rounds do not need
-        start = scored_pool(self, pool, split.vectors)
-        scale = self.temperature_ / spread(start[0])
-        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        scored_pool = PoolScorer(self, pool, split.vectors)
+        rounds = SelfPacedRounds(scored_pool(), strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
@@ -172,7 +170,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             del X
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             del G2  # release these rows before the next are gathered
-            rounds.scores = scored_pool(self, pool, split.vectors, scale)
+            rounds.scores = scored_pool()
         self.history_ = rounds.history
         return np.asarray(rounds.first_round)
 

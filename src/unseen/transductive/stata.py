@@ -122,8 +122,10 @@ class StatA(MixtureClassifier):
         beta = (counts / np.maximum(counts + float(self.anchor), 1e-12))[:, None]
         mass, sums, means = mixture.means(labels, before.means)
         means = scaled(beta * means + (1 - beta) * mixture.T, "unit")
-        own = mixture.class_variances(labels, mass, sums, means)
-        variances = beta * own + (1 - beta) * (self._anchor_variances + (mixture.T - means) ** 2)
+        class_variances = mixture.class_variances(labels, mass, sums, means)
+        variances = beta * class_variances + (1 - beta) * (
+            self._anchor_variances + (mixture.T - means) ** 2
+        )
         return DiagonalGaussians(means, variances, bool(self.determinant))
 
     def _gaussians_at(self, means: Array, places: Codes) -> DiagonalGaussians:

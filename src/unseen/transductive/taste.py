@@ -13,13 +13,13 @@ from unseen.inductive.aste import DESCENT
 from unseen.inductive.bilinear import BilinearClassifier, Choice
 from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
-from unseen.rows.passes import constant, mapped, spread
+from unseen.rows.passes import constant
 from unseen.solvers.moments import Sums
 from unseen.solvers.structural import StructuralSolution
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_descent import StructuralDescent
 from unseen.transductive._structural_problem import StructuralProblem
-from unseen.transductive.rounds import SelfPacedRounds, scored_pool
+from unseen.transductive.rounds import PoolScorer, SelfPacedRounds
 from unseen.transductive.selection import Selection, reviewed_strategy
 from unseen.typing import Array, CandidateClasses, RandomState, RowValues
 
@@ -177,13 +177,12 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         if not len(split.pool):
             self.history_ = []
             return constant(split.pool, 0)
-        start = scored_pool(self, split.pool, split.vectors)
-        scale = self.temperature_ / spread(start[0])  # the rounds keep the sharpness of the start
-        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        scored_pool = PoolScorer(self, split.pool, split.vectors)
+        rounds = SelfPacedRounds(scored_pool(), strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             trusted = self._trusted(split, selection, problem.total, compress)
             self._take(problem.with_pseudo_labels(trusted, self.tol, rounds.last), split.pool.dtype)
-            rounds.scores = scored_pool(self, split.pool, split.vectors, scale)
+            rounds.scores = scored_pool()
         self.history_ = rounds.history
         return rounds.first_round
 
@@ -191,29 +190,33 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         self, split: Split, selection: Selection, total: float, compress: Compress | None
     ) -> Rows:
         """Return the pool with pseudo-labels; weights are times ω ("auto": ``total`` / rows)."""
-        pool = Rows(split.pool, selection.codes, selection.weights)
         if compress is not None:  # rows that are not trusted have weight 0 in the means
+            pool = Rows(split.pool, selection.codes, selection.weights)
             means, codes = compress(*pool.totals(len(split.vectors)), split.pool.dtype)
-            pool = Rows(means, codes, np.ones(len(means)))
+            return Rows(means, codes, np.full(len(means), self._omega(total, len(means))))
+        omega = self._omega(total, len(split.pool))
+        return Rows(split.pool, selection.codes, selection.weights_times(omega))
+
+    def _omega(self, total: float, rows: int) -> float:
+        """Return ω for so many rows of the pool; ``total`` is the weight of the labelled rows."""
         by_hand = self._number("pool_weight")
-        omega = total / len(pool.X) if by_hand is None else by_hand
-        return pool._replace(weights=mapped(np.multiply, pool.weights, given=(omega,)))
+        return total / rows if by_hand is None else by_hand
 
     def _start(self, split: Split, compress: Compress | None) -> StructuralProblem | StructuralDescent:
         """Solve ASTE on the labelled rows; return the problem that the rounds solve."""
-        own, rows, held, full = split.seen, split.rows, None, None
+        seen, rows, held, full = split.seen, split.rows, None, None
         rounds = len(split.pool) > 0
         if compress is not None:  # one pass for the means and for the covariance
-            full = Sums.of(rows, len(own))
+            full = Sums.of(rows, len(seen))
             held, rows = rows, Rows(*compress(full.labels, full.counts, rows.X.dtype))
         C, mu = self._number("C"), self._number("mu")
-        choice = self._choose_ridges(rows, own.T, C, mu, held=held)
+        choice = self._choose_ridges(rows, seen.T, C, mu, held=held)
         if self.solver != "exact":
             return self._start_descent(split, rows, choice, held)
-        problem = StructuralProblem(rows, own.T, split.vectors.T, choice)
+        problem = StructuralProblem(rows, seen.T, split.vectors.T, choice)
         self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
-        self._calibrate(split.rows, own, choice.temperature)
+        self._calibrate(split.rows, seen, choice.temperature)
         self.C_, self.mu_ = choice.C, choice.mu
         shrinkage = self._share("shrinkage")
         if not rounds or (shrinkage is None and C is not None):

@@ -187,7 +187,7 @@ class TMVHLP(PointClassifier):
             return points
         predict, center = semantic_regression(problem.seen_means, problem.seen_vectors)
         basis, mean = _directions(Z)
-        own = problem.vectors - center
+        centred = problem.vectors - center
         views = [(Z - mean) @ basis, Z @ predict.astype(Z.dtype)]
         if self.graph != "hypergraph":
             spread = np.maximum(views[0].std(axis=0), np.finfo(views[0].dtype).tiny ** 0.5)
@@ -196,12 +196,12 @@ class TMVHLP(PointClassifier):
         shift = views[1].mean(axis=0)
         if self.graph != "hypergraph":
             embedded = [views[0] @ W[0], (views[1] - shift) @ W[1]]
-            vectors = (self_trained(own, views[1]) - shift) @ W[1]
+            vectors = (self_trained(centred, views[1]) - shift) @ W[1]
             return self._once(problem, embedded, vectors)
         for _ in range(self.rounds):
             # The prototypes as the views see them: a point among features, a vector among semantics.
             visual = (points - mean) @ basis
-            semantic = own if points is problem.start else points @ predict
+            semantic = centred if points is problem.start else points @ predict
             nodes = [
                 np.concatenate([views[0], visual]) @ W[0],
                 np.concatenate([views[1], semantic]) @ W[1] - shift @ W[1],

@@ -88,7 +88,7 @@ class WithinClassWhitening(
             scatter = within_class_scatter(gram(shifted), sums - np.outer(center, counts), counts)
             fitted = Whitening.of(scatter, len(rows.X) - len(classes), center, alpha, X.dtype)
             self.mean_, self.shrinkage_ = fitted.center, fitted.shrinkage
-            self.components_ = fitted.inverse()
+            self.components_ = fitted.inverse
         return self
 
     def transform(self, X: RowValues) -> Array:

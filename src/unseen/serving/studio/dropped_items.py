@@ -69,15 +69,15 @@ def places_of(dropped: Dropped, roots: Roots, nearby: Sequence[Path] = ()) -> li
     list of Path
         Not empty; several if there are several of this name with the same content.
     """
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     above = [root.parent for root in roots.folders]  # a root itself may be dropped
     for folder in chain(map(Path.resolve, nearby), above, _folders(roots)):
         path = folder / dropped.name
         if dropped.is_at(path) and roots.holds(path):
-            found[path] = None
-        if len(found) == MOST_PLACES:
+            paths[path] = None
+        if len(paths) == MOST_PLACES:
             break
-    if not found:
+    if not paths:
         kind = "folder" if dropped.is_folder else "file"
         known = " and ".join(str(folder) for folder in roots.folders)
         raise DataError(
@@ -85,7 +85,7 @@ def places_of(dropped: Dropped, roots: Roots, nearby: Sequence[Path] = ()) -> li
             "read. Start the studio again with its folder as one more root.",
             options=("root",),
         )
-    return list(found)
+    return list(paths)
 
 
 def _is_name(text: str) -> bool:
