@@ -99,3 +99,18 @@ def test_every_column_solves_the_system_of_its_shift(dtype: Any) -> None:
     found = shifted_solver(G, G2, d, 1e-9, 200)(R)
     for column, right, shift in zip(found.T, R.T, d, strict=True):
         np.testing.assert_allclose((G.astype(float) + shift * G2) @ column, right, atol=1e-7)
+
+
+def test_a_group_without_a_shift_is_preconditioned_by_the_first_matrix() -> None:
+    """A shift of zero has no logarithm: it counts as one that changes nothing."""
+    G, G2 = positive(6), positive(6, 1)
+    ((columns, solve),) = _preconditioners(G, G2, np.zeros(2))
+    assert list(columns) == [0, 1]
+    R = np.random.default_rng(2).normal(size=(6, 2))
+    np.testing.assert_allclose(G @ solve(R), R, atol=1e-9)
+
+
+def test_a_matrix_of_the_right_precision_is_multiplied_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_cg, "blocks", lambda *_: pytest.fail("it was taken apart"))
+    G, v = positive(10), np.random.default_rng(1).normal(size=(10, 3))
+    np.testing.assert_array_equal(_product(G, v), G @ v)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,27 @@ def test_triangles_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int
     np.testing.assert_allclose(cholesky.lower_inverse(L) @ L, np.eye(20), atol=1e-12)
     np.testing.assert_allclose(L @ cholesky.lower_solver(L)(A), A, atol=1e-9)
     np.testing.assert_allclose(B @ moments.solver(B)(A), A, atol=1e-9)
+
+
+@pytest.mark.parametrize(("columns", "by_numpy"), [(19, False), (20, True), (21, True)])
+def test_small_triangles_are_numpys_and_large_ones_scipys(
+    monkeypatch: pytest.MonkeyPatch, columns: int, by_numpy: bool
+) -> None:
+    """Threads of two libraries that take turns wait for each other."""
+    monkeypatch.setattr(cholesky, "MOST_NUMPY_COLUMNS", columns)
+    asked: list[str] = []
+
+    def noted(name: str, call: Any) -> Any:
+        def inner(*given: Any, **more: Any) -> Any:
+            asked.append(name)
+            return call(*given, **more)
+
+        return inner
+
+    for name in ("cholesky", "solve_triangular"):
+        monkeypatch.setattr(cholesky.linalg, name, noted(name, getattr(cholesky.linalg, name)))
+    _, B = some_pair()
+    L = cholesky.lower_factor(B.copy())
+    cholesky.lower_inverse(L)
+    cholesky.lower_solver(L)(B)
+    assert asked == ([] if by_numpy else ["cholesky", "solve_triangular", "solve_triangular"])

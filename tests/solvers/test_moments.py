@@ -11,7 +11,7 @@ from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.rows.labelled import Rows
 from unseen.solvers import moments, shared_subspace, structural
-from unseen.solvers.moments import Moments, Ridge, Sums, ridge_solver
+from unseen.solvers.moments import Moments, Ridge, Sums, one_domain, pays, ridge_path, ridge_solver
 from unseen.solvers.structural import Metric, covariance_metric, ridge_by
 from unseen.transductive import _structural_problem
 from unseen.transductive.selection import BalancedSelection
@@ -162,3 +162,69 @@ def test_a_metric_of_wide_rows_is_solved_without_their_second_moments(
     assert np.abs(R.T @ residual).max() <= 1e-6 * np.abs(R.T @ R).max()
     again = solve(2 * R)
     np.testing.assert_allclose(again, 2 * Z, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("width", "columns", "paid"),
+    [(1023, 1, False), (1024, 1, True), (1024, 21, True), (1024, 22, False), (1056, 22, True)],
+)
+def test_a_subspace_pays_for_few_right_hand_sides_of_many_columns(
+    width: int, columns: int, paid: bool
+) -> None:
+    assert pays(Moments(np.empty((0, width))), columns) is paid
+
+
+def test_the_unit_of_ridges_is_the_mean_diagonal() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    rows = Rows(X, np.arange(30) % 3)
+    assert Sums.of(rows, 3).scale == pytest.approx(np.trace(X.T @ X) / 5)
+    assert Sums.of(rows, 3, width=10).scale == pytest.approx(np.trace(X.T @ X) / 10)
+    assert Sums.of(Rows(0 * X, rows.codes), 3).scale == np.finfo(float).tiny
+
+
+def test_classes_are_taken_out_of_sums() -> None:
+    X, codes = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
+    held = X[codes == 1]
+    found = Sums.of(Rows(X, codes), 3).without(held.T @ held, np.array([0, 2]))
+    rest = codes != 1
+    want = Sums.of(Rows(X[rest], codes[rest] // 2), 2)
+    np.testing.assert_allclose(found.moments, want.moments)
+    np.testing.assert_allclose(found.labels, want.labels)
+    np.testing.assert_array_equal(found.counts, want.counts)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+def test_a_path_of_ridges_solves_every_one(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
+    random = np.random.default_rng(0)
+    X, R = random.normal(size=(60, 12)), random.normal(size=(12, 3))
+    values = [0.3, 5.0, 70.0]
+    for C, found in zip(values, ridge_path(Moments(X), values, R, 1e-9), strict=True):
+        np.testing.assert_allclose(2 * X.T @ (X @ found) + C * found, R, atol=1e-6)
+
+
+def test_one_domain_solves_on_both_sides() -> None:
+    random = np.random.default_rng(0)
+    X, A, R = random.normal(size=(60, 12)), random.normal(size=(4, 9)), random.normal(size=(12, 4))
+    G, H = Ridge(Moments(X), 2.0), A @ A.T + np.eye(4)
+    V = one_domain(G, H)(R)
+    np.testing.assert_allclose((2 * X.T @ X + 2 * np.eye(12)) @ V @ H, R, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_operator_of_rows_is_two_halves(weighted: bool) -> None:
+    random = np.random.default_rng(0)
+    X, B = random.normal(size=(30, 5)), random.normal(size=(5, 2))
+    w = random.uniform(size=30) if weighted else None
+    own = Moments(X, w)
+    halves: Any = own.operator
+    want = X.T @ (X @ B if w is None else w[:, None] * (X @ B))
+    np.testing.assert_allclose(halves.second(halves.first(B)), want)
+    assert own.rows is X
+    np.testing.assert_allclose(own.dense @ B, want)
+    assert own.rows is None
+    formed: Any = own.operator
+    np.testing.assert_allclose(formed(B), want)
+    assert own.trace == pytest.approx(np.trace(own.dense))
