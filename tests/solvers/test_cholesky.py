@@ -93,3 +93,36 @@ def test_small_triangles_are_numpys_and_large_ones_scipys(
     cholesky.lower_inverse(L)
     cholesky.lower_solver(L)(B)
     assert asked == ([] if by_numpy else ["cholesky", "solve_triangular", "solve_triangular"])
+
+
+@pytest.mark.parametrize(("columns", "by_numpy"), [(19, False), (20, True), (21, True)])
+def test_small_systems_are_numpys_and_large_ones_scipys(
+    monkeypatch: pytest.MonkeyPatch, columns: int, by_numpy: bool
+) -> None:
+    monkeypatch.setattr(moments, "MOST_NUMPY_COLUMNS", columns)
+    asked: list[str] = []
+    factor = moments.linalg.cho_factor
+
+    def noted(*given: Any, **more: Any) -> Any:
+        asked.append("cho_factor")
+        return factor(*given, **more)
+
+    monkeypatch.setattr(moments.linalg, "cho_factor", noted)
+    A, B = some_pair()
+    kept = B.copy()
+    np.testing.assert_allclose(B @ moments.solver(B)(A), A, atol=1e-9)
+    np.testing.assert_array_equal(B, kept)
+    assert asked == ([] if by_numpy else ["cho_factor"])
+
+
+@pytest.mark.parametrize(("columns", "rough"), [(19, True), (20, True), (21, False)])
+def test_single_precision_begins_where_it_pays(
+    monkeypatch: pytest.MonkeyPatch, columns: int, rough: bool
+) -> None:
+    monkeypatch.setattr(moments, "LEAST_SINGLE_COLUMNS", columns)
+    _, B = some_pair()
+    right = np.random.default_rng(1).normal(size=(20, 2))
+    left = np.linalg.norm(B @ moments.rough_solver(B)(right) - right) / np.linalg.norm(right)
+    assert (1e-10 < left < 1e-3) == rough
+    exact = moments.solver(B)(right)
+    assert np.linalg.norm(B @ exact - right) <= 1e-8 * np.linalg.norm(right)
