@@ -82,7 +82,37 @@ def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None
     X, R = random.normal(size=(300, 40)), random.normal(size=(40, 3))
     metric = metric_of(X, codes)
     for G in (Ridge(Moments(X), 5.0), ridge_by(metric, metric.moments, 5.0)):
-        np.testing.assert_allclose(G.dense @ ridge_solver(G, 3)(R), R, atol=1e-6)
+        found = ridge_solver(G, 3)(R)
+        np.testing.assert_allclose(G.dense @ found, R, atol=1e-6)
+
+
+def test_a_subspace_that_converges_needs_no_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factor would hide a subspace that solves another system."""
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
+    monkeypatch.setattr(moments, "solver", lambda G: pytest.fail("a factor"))
+    random = np.random.default_rng(0)
+    codes = np.arange(900) % 5
+    X, R = random.normal(size=(900, 60)), random.normal(size=(60, 3))
+    metric = metric_of(X, codes)
+    for G in (Ridge(Moments(X), 500.0), ridge_by(metric, metric.moments, 500.0)):
+        found = ridge_solver(G, 3)(R)
+        assert np.linalg.norm(G.dense @ found - R) <= 1e-3 * np.linalg.norm(R)
+
+
+def test_coefficients_say_which_operator_counts_how_often() -> None:
+    """Of the labelled rows, the pool and the metric's classes, then of the identity."""
+    codes = np.arange(30) % 3
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    metric = metric_of(X, codes)
+    share, rest = 5 * metric.share, 5 * metric.rest
+    plain, by_metric = Ridge(metric.moments, 5.0), ridge_by(metric, metric.moments, 5.0)
+    np.testing.assert_allclose(plain.coefficients(0), [2, 0, 0, 5])
+    np.testing.assert_allclose(plain.coefficients(1), [0, 2, 0, 5])
+    np.testing.assert_allclose(by_metric.coefficients(0), [2 + share, 0, -share, rest])
+    np.testing.assert_allclose(by_metric.coefficients(1), [share, 2, -share, rest])
+    np.testing.assert_allclose(by_metric.dense, 2 * X.T @ X + 5 * metric.dense)
 
 
 MODELS = [
