@@ -15,6 +15,8 @@ CODE := src tests examples benchmarks tools
 
 # The matrices of the tests and the demo are small: more BLAS threads would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
+# The tests start hundreds of processes: with PYTHONDONTWRITEBYTECODE each would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Hashes are checked, and nothing is installed that the lock does not name.
 LOCKED = $(BIN)/python -m pip install -qq --require-hashes --no-deps --requirement

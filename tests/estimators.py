@@ -9,6 +9,7 @@ import copy
 from typing import Any
 
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from toys import Toy
 from unseen import ASTE, ESZSL, SJE, TASTE, FastTraining, PrototypeRidge, SelfPaced, SynC
@@ -47,7 +48,7 @@ def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
     """Return the estimator, fitted to the seen rows and the pool of a toy.
 
     Many tests begin with the same fit of one of ``ESTIMATORS``: it is made once in a process, and each
-    test has a copy of its own.
+    test has a copy of its own. It takes one thread.
     """
     model = clone(estimator).set_params(**({"semantics": toy.semantics} | changes))
     place = next((i for i, known in enumerate(ESTIMATORS) if known is estimator), None)
@@ -55,7 +56,8 @@ def fitted(estimator: Any, toy: Toy, **changes: Any) -> Any:
         return model.fit(*toy.transductive())
     key = (place, toy.X.tobytes())
     if key not in _FITS:
-        _FITS[key] = model.fit(*toy.transductive())
+        with threadpool_limits(1):
+            _FITS[key] = model.fit(*toy.transductive())
     return copy.deepcopy(_FITS[key])
 
 

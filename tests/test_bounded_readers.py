@@ -59,6 +59,8 @@ LINEAR_CPU_SECONDS = 20
 @pytest.mark.parametrize("suffix", READERS)
 def test_only_regular_files_are_read(suffix, kind, tmp_path):
     """Before, opening the pipe waited for a writer for ever, and the device never ended."""
+    if suffix == ".pt":
+        pytest.importorskip("torch", reason="weights of torch are read by torch")
     path = tmp_path / f"data{suffix}"
     if kind == "pipe":
         os.mkfifo(path)

@@ -296,12 +296,12 @@ def test_descents_that_start_at_eszsl_stay_near_it():
 @pytest.mark.claim("TASTE", "solver")
 def test_taste_descends_on_both_domains():
     X, y = toy.transductive()
-    model = TASTE.as_published(toy.semantics, max_iter=20, random_state=0).fit(X, y)
+    model = TASTE.as_published(toy.semantics, max_iter=6, random_state=0).fit(X, y)
     shares = [r.threshold for r in model.history_]
     assert len(shares) == 4
     assert model.history_[-1].selected == len(UNSEEN_X)
     assert np.isnan(model.duality_gap_)
-    again = TASTE.as_published(toy.semantics, max_iter=20, random_state=0).fit(X, y)
+    again = TASTE.as_published(toy.semantics, max_iter=6, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.compatibility_, again.compatibility_)
     with pytest.raises(ValueError, match="'shrinkage' parameter of TASTE must be None with"):
         TASTE(toy.semantics, solver="sgd").fit(X, y)

@@ -87,6 +87,8 @@ def bare(tree: ast.Module) -> ast.Module:
             for name in ("annotation", "returns"):
                 if getattr(node, name, None) is not None and not isinstance(node, ast.AnnAssign):
                     setattr(node, name, None)
+            if isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.unparse(node.annotation):
+                node.annotation = ast.Name("object", ast.Load())  # a field of a dataclass needs one
             return super().generic_visit(node)
 
     return ast.fix_missing_locations(Bare().visit(tree))

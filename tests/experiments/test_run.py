@@ -161,9 +161,10 @@ def test_no_fit_can_reach_a_test_label(name, setting):
     np.testing.assert_array_equal(X, X_poisoned)
     assert labels.tolist() == labels_poisoned.tolist()
     assert sum(label is not None for label in labels) == len(data.train)
-    predicted = [execute(cell, d).metrics for d in (data, poisoned)]
+    found = execute(cell, data).metrics
     if setting == "zsl":  # the same predictions, counted against other labels
-        sums = [np.sum(p["confusion"]["counts"], axis=0).tolist() for p in predicted]
+        other = execute(cell, poisoned).metrics
+        sums = [np.sum(p["confusion"]["counts"], axis=0).tolist() for p in (found, other)]
         assert sums[0] == sums[1]
 
 

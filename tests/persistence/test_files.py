@@ -79,13 +79,13 @@ def test_a_model_can_be_cloned_and_fitted_again(estimator: Any, toy: Toy, tmp_pa
 
 @every
 def test_the_file_holds_no_training_row(estimator: Any, tmp_path: Path) -> None:
-    """Twice the rows make the file longer by labels and rounds at most: a few bytes a row."""
+    """Three times the rows make the file longer by labels and rounds at most: a few bytes a row."""
     sizes = []
-    for rows in (30, 60):
+    for rows in (10, 30):
         model = fitted(estimator, make_toy(rows=rows))
         save(model, tmp_path / "model")
         sizes.append((tmp_path / "model").stat().st_size)
-    more_rows = 30 * 16
+    more_rows = 20 * 16
     assert sizes[1] - sizes[0] < more_rows * 40  # a row of features has 160 bytes
 
 

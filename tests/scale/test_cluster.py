@@ -181,7 +181,8 @@ def test_the_command_line_takes_a_schedulers_address(
     np.testing.assert_array_equal(np.load(answers), want)
 
 
-def test_a_scheduler_that_does_not_answer_is_named() -> None:
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_files, "ANSWER", "200ms")  # nobody will, however long it waits
     with pytest.raises(DataError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers there"):
         connect("tcp://127.0.0.1:1")
 

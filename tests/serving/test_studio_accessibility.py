@@ -129,15 +129,24 @@ def test_no_page_about_photographs_has_a_serious_fault(browser, tmp_path, scheme
         check(page, "a session that is not there")
 
 
+@pytest.fixture(scope="module")
+def about_texts(tmp_path_factory):
+    """A studio with a file of texts, that every look is taken at."""
+    folder = tmp_path_factory.mktemp("texts")
+    write_texts(folder / "t.csv")
+    write_classes(folder / "c.csv")
+    with studio(folder, WITH_BAGS) as running:
+        yield folder, running.url
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_page_about_texts_has_a_serious_fault(browser, tmp_path, scheme, width):
-    write_texts(tmp_path / "t.csv")
-    write_classes(tmp_path / "c.csv")
-    with studio(tmp_path, WITH_BAGS) as it, opened(browser, it.url, **looks(scheme, width)) as page:
+def test_no_page_about_texts_has_a_serious_fault(browser, about_texts, scheme, width):
+    folder, url = about_texts
+    with opened(browser, url, **looks(scheme, width)) as page:
         page.get_by_role("radio", name="A file of texts").click()
-        page.get_by_label("Texts to label").first.fill(str(tmp_path / "t.csv"))
-        page.get_by_label("Classes: names").first.fill(str(tmp_path / "c.csv"))
+        page.get_by_label("Texts to label").first.fill(str(folder / "t.csv"))
+        page.get_by_label("Classes: names").first.fill(str(folder / "c.csv"))
         page.get_by_role("button", name="Show and check the classes").locator("visible=true").click()
         page.get_by_role("row", name="refund to find").wait_for()
         page.get_by_label("Compare with").click()
@@ -163,10 +172,10 @@ def test_no_page_about_texts_has_a_serious_fault(browser, tmp_path, scheme, widt
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_page_of_who_has_no_token_has_no_serious_fault(browser, tmp_path, scheme):
-    with studio(tmp_path) as running:
-        stranger = f"{running.url.partition('?')[0]}?token=wrong"
-        with opened(browser, stranger, **looks(scheme, 390)) as page:
-            page.get_by_role("alert").wait_for()
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            assert page.evaluate(FIND_SERIOUS, "body") == []
+def test_the_page_of_who_has_no_token_has_no_serious_fault(browser, about_texts, scheme):
+    _, url = about_texts
+    stranger = f"{url.partition('?')[0]}?token=wrong"
+    with opened(browser, stranger, **looks(scheme, 390)) as page:
+        page.get_by_role("alert").wait_for()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert page.evaluate(FIND_SERIOUS, "body") == []

@@ -202,6 +202,7 @@ def test_by_keyboard_alone(page):
             break
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Labels (CSV),").wait_for()
+    page.locator(".tile").first.wait_for(state="attached")  # galleries are filled after the buttons
     tab_to(".tile")
     open_dialogue()
     page.keyboard.press("Escape")

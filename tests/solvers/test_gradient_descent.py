@@ -148,3 +148,37 @@ def test_a_descent_averages_and_decays_nothing_unless_told():
     assert np.abs(run() - run(averaged=False)).max() > 1e-3
     assert np.abs(run() - run(decay=1.0)).max() > 1e-3
     assert np.abs(run() - run(ridge=1.0)).max() > 1e-3
+
+
+@pytest.mark.parametrize("steps", [50, 51, 120])
+def test_as_many_rows_are_drawn_as_there_are_steps(steps):
+    for weights in (None, np.ones(30)):
+        random = np.random.default_rng(0)
+        drawn = list(_draws(30, steps, 4, weights, random))
+        assert [rows.shape for rows in drawn] == [(4,)] * steps
+
+
+def test_weights_count_by_their_shares_whatever_their_sum():
+    weights = np.array([1.0, 0.0, 3.0])
+    for scale in (1e-3, 1.0, 1e3):
+        random = np.random.default_rng(0)
+        drawn = np.concatenate(list(_draws(3, 500, 8, scale * weights, random)))
+        assert set(drawn.tolist()) == {0, 2}
+        assert (drawn == 2).mean() == pytest.approx(0.75, abs=0.03)
+
+
+def test_a_regulariser_of_some_columns_alone_counts():
+    X, codes, A, V = problem()
+
+    def run(decay):
+        random = np.random.default_rng(1)
+        return descend(X, codes, A, ranking_hinge, V, [0.1], batch=8, random=random, decay=decay)
+
+    difference = run(np.array([0.0, 0.0, 0.5])) - run(0.0)
+    np.testing.assert_allclose(difference, -0.1 * 0.5 * V * [0, 0, 1], atol=1e-12)
+
+
+def test_the_curvature_takes_512_rows_at_most():
+    X = np.ones((1024, 1))
+    X[1::2] = 7  # every second row is left out
+    assert lipschitz(X, np.eye(1)) == 1

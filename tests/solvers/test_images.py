@@ -86,3 +86,13 @@ def test_another_second_half_uses_what_the_first_made(known):
     np.testing.assert_allclose(images.columns.taken, M @ Q, atol=1e-10)
     np.testing.assert_allclose(images.form, Q.T @ M @ Q, atol=1e-10)
     assert calls == [5]
+
+
+def test_columns_that_fill_their_room_are_not_moved():
+    columns = Columns(4, float)
+    for width in (4, 1):
+        columns.append(np.ones((4, width)))
+    room = columns.values
+    assert room.shape == (4, 6)
+    columns.append(np.ones((4, 1)))
+    assert columns.values is room

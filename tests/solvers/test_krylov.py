@@ -14,6 +14,7 @@ from unseen.solvers.krylov import (
     Subspace,
     System,
     _blocks_to_go,
+    _leading,
     _orthonormal,
     joint_eigenvectors,
 )
@@ -204,3 +205,84 @@ def test_joint_eigenvectors_make_both_matrices_diagonal() -> None:
     np.testing.assert_allclose(T.T @ A @ T, np.diag(d), atol=1e-9)
     np.testing.assert_allclose(T.T @ B @ T, np.eye(20), atol=1e-9)
     assert (np.diff(d) >= 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("shift", [0.01, 0.5, 30.0])
+def test_the_bound_holds_where_nothing_but_the_shift_makes_a_system_definite(
+    shift: float, scale: float
+) -> None:
+    """M has fewer rows than columns; without a tolerance the error is at most 1e-4 of the solution."""
+    _, M, R = systems()
+    R = scale * R
+    whole = M + shift * np.eye(120)
+    space = Subspace([lambda B: M @ B], 120, 10**9, float)
+    Z, length = space.solve(R, System(np.array([1.0, shift])))
+    exact = np.linalg.solve(whole, R)
+    assert length == pytest.approx(np.sqrt(np.vdot(exact, whole @ exact)), rel=1e-3)
+    error = Z - exact
+    assert np.sqrt(np.vdot(error, whole @ error)) <= 1e-4 * length
+
+
+def test_a_system_with_one_negative_shift_is_left_to_others() -> None:
+    M, _, R = systems()
+    system = System(np.array([1.0, 5.0]), np.array([0.0, -10.0]), np.array([0, 0.1, 0.2, 1.0]))
+    with pytest.raises(SlowConvergence):
+        Subspace([lambda B: M @ B], 120, 999, float).solve(R, system)
+
+
+def test_coefficients_are_those_of_the_base_unless_columns_are_shifted() -> None:
+    system = System(np.array([1.0, 5.0]), np.array([3.0, 7.0]))
+    np.testing.assert_array_equal(system.coefficients(2), [[1, 1], [5, 5]])
+
+
+@pytest.mark.parametrize(("most", "enough"), [(11, False), (12, True)])
+def test_a_basis_may_have_as_many_columns_as_it_needs_and_no_more(most: int, enough: bool) -> None:
+    """Of three eigenvalues: three blocks of four columns hold the solution."""
+    M = np.diag(np.repeat([1.0, 5.0, 20.0], 40))
+    R = np.random.default_rng(0).normal(size=(120, 4))
+    space = Subspace([lambda B: M @ B], 120, most, float)
+    system = System(np.array([1.0, 0.5]))
+    if not enough:
+        with pytest.raises(SlowConvergence):
+            space.solve(R, system, 1e-6)
+        return
+    Z, _ = space.solve(R, system, 1e-6)
+    assert space.rank == 12
+    np.testing.assert_allclose((M + 0.5 * np.eye(120)) @ Z, R, atol=1e-5)
+
+
+def test_leading_directions_are_orthonormal_and_come_in_eights() -> None:
+    B = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 20)))[0]
+    for columns, count in ((5, 5), (7, 7), (8, 8), (9, 8), (15, 8), (16, 16), (20, 16)):
+        found = _leading(3 * B[:, :columns], 1e-3)
+        assert found.shape == (60, count)
+        np.testing.assert_allclose(found.T @ found, np.eye(count), atol=1e-9)
+
+
+@pytest.mark.parametrize(("left", "count"), [(0.1, 3), (0.5, 2), (0.55, 2), (0.65, 1), (0.9, 1)])
+def test_the_weakest_directions_are_dropped_by_their_common_length(left: float, count: int) -> None:
+    """Lengths 2, 4 and 6.6: the first is .25 of them all, the first two .56."""
+    B = np.zeros((5, 3))
+    B[[0, 1, 2], [0, 1, 2]] = 2, 4, 6.6
+    wanted = {3: [0, 1, 2], 2: [1, 2], 1: [2]}[count]
+    found = _leading(B, left)
+    assert found.shape == (5, count)
+    assert sorted(np.abs(found).argmax(axis=0).tolist()) == wanted
+
+
+def test_copies_of_a_vector_span_a_line() -> None:
+    b = np.random.default_rng(0).normal(size=(30, 1))
+    assert _orthonormal(np.repeat(b, 4, axis=1)).shape == (30, 1)
+
+
+def test_a_basis_stays_orthonormal_beside_what_it_nearly_holds() -> None:
+    random = np.random.default_rng(0)
+    space = Subspace([lambda B: B], 60, 999, np.float32)
+    space._widen(np.linalg.qr(random.normal(size=(60, 5)))[0].astype(np.float32))
+    Q = space._basis.taken
+    near = Q[:, :3] + 1e-3 * random.normal(size=(60, 3)).astype(np.float32)
+    space._widen(near)
+    Q = space._basis.taken.astype(float)
+    assert Q.shape == (60, 8)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(8), atol=1e-5)

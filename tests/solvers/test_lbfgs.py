@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unseen.solvers import lbfgs
 from unseen.solvers.lbfgs import minimise
 
 
@@ -34,3 +35,16 @@ def test_it_stops_after_the_steps_that_are_allowed():
         assert steps == allowed
         values.append(valley(found)[0])
     assert before > values[0] > values[1] > values[2]
+
+
+def test_it_looks_at_most_three_times_a_step_and_once_more(monkeypatch):
+    given = []
+
+    def noted(*arguments, options, **more):
+        given.append(options)
+        return optimise(*arguments, options=options, **more)
+
+    optimise = lbfgs.optimize.minimize
+    monkeypatch.setattr(lbfgs.optimize, "minimize", noted)
+    minimise(valley, [np.zeros((2, 3)), np.array([5.0, -3.0])], 4)
+    assert given == [{"maxiter": 4, "maxfun": 13}]

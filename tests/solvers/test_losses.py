@@ -12,6 +12,7 @@ from unseen.rows.kernels import pseudo_label_loss
 from unseen.solvers.losses import (
     adaptive_structural_cost,
     ranking_hinge,
+    structural_objective,
     structured_hinge,
     weighted_ranking,
 )
@@ -77,3 +78,32 @@ def test_margins_of_pairs():
     cost, gradient = structured_hinge(scores, codes, table)
     assert cost[0] == pytest.approx(2.2)
     np.testing.assert_array_equal(gradient, [[-1, 0, 1]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_objective_is_the_written_one(weighted: bool) -> None:
+    random = np.random.default_rng(2)
+    X, codes = random.normal(size=(30, 5)), random.integers(4, size=30)
+    A, V, C, mu = random.normal(size=(3, 4)), random.normal(size=(5, 3)), 0.7, 0.3
+    weights = random.uniform(0.5, 2, size=30) if weighted else None
+    want = C / 2 * (((V @ A) ** 2).sum() + mu * (V**2).sum())
+    for n in range(30):
+        scores, own = X[n] @ V @ A, np.eye(4)[codes[n]]
+        cost = ((scores - own) ** 2).sum() + scores.max() - scores @ own + mu * ((X[n] @ V) ** 2).sum()
+        want += cost if weights is None else weights[n] * cost
+    assert structural_objective(X, codes, A, V, C, mu, weights) == pytest.approx(want)
+
+
+def test_a_row_that_violates_no_margin_costs_nothing() -> None:
+    scores, codes = np.array([[5.0, 1.0, 0.0], [0.0, 0.5, -9.0]]), np.array([0, 0])
+    for loss in (ranking_hinge, weighted_ranking):
+        cost, gradient = loss(scores, codes)
+        np.testing.assert_allclose(cost, [0, 1.5])
+        np.testing.assert_allclose(gradient, [[0, 0, 0], [-1, 1, 0]])
+
+
+def test_the_margin_is_one_unless_told() -> None:
+    scores, codes = np.array([[0.0, 0.5, 0.2]]), np.array([0])
+    assert structured_hinge(scores, codes)[0][0] == pytest.approx(1.5)
+    assert ranking_hinge(scores, codes)[0][0] == pytest.approx(2.7)
+    assert weighted_ranking(scores, codes)[0][0] == pytest.approx(0.75 * 2.7)

@@ -11,10 +11,11 @@ from unseen import ASTE, ESZSL, SMS, TASTE, FastTraining
 from unseen.datasets import ZeroShotDataset, simulate
 from unseen.rows.labelled import Rows
 from unseen.solvers import moments, shared_subspace, structural
-from unseen.solvers.moments import Moments, Ridge, Sums, ridge_solver
+from unseen.solvers.moments import Moments, Ridge, Sums, one_domain, pays, ridge_path, ridge_solver
 from unseen.solvers.structural import Metric, covariance_metric, ridge_by
 from unseen.transductive import _structural_problem
 from unseen.transductive.selection import BalancedSelection
+from unseen.typing import Array
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,37 @@ def test_solvers_invert(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None
     X, R = random.normal(size=(300, 40)), random.normal(size=(40, 3))
     metric = metric_of(X, codes)
     for G in (Ridge(Moments(X), 5.0), ridge_by(metric, metric.moments, 5.0)):
-        np.testing.assert_allclose(G.dense @ ridge_solver(G, 3)(R), R, atol=1e-6)
+        found = ridge_solver(G, 3)(R)
+        np.testing.assert_allclose(G.dense @ found, R, atol=1e-6)
+
+
+def test_a_subspace_that_converges_needs_no_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factor would hide a subspace that solves another system."""
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
+    monkeypatch.setattr(moments, "solver", lambda G: pytest.fail("a factor"))
+    random = np.random.default_rng(0)
+    codes = np.arange(900) % 5
+    X, R = random.normal(size=(900, 60)), random.normal(size=(60, 3))
+    metric = metric_of(X, codes)
+    for G in (Ridge(Moments(X), 500.0), ridge_by(metric, metric.moments, 500.0)):
+        found = ridge_solver(G, 3)(R)
+        assert np.linalg.norm(G.dense @ found - R) <= 1e-3 * np.linalg.norm(R)
+
+
+def test_coefficients_say_which_operator_counts_how_often() -> None:
+    """Of the labelled rows, the pool and the metric's classes, then of the identity."""
+    codes = np.arange(30) % 3
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    metric = metric_of(X, codes)
+    share, rest = 5 * metric.share, 5 * metric.rest
+    plain, by_metric = Ridge(metric.moments, 5.0), ridge_by(metric, metric.moments, 5.0)
+    np.testing.assert_allclose(plain.coefficients(0), [2, 0, 0, 5])
+    np.testing.assert_allclose(plain.coefficients(1), [0, 2, 0, 5])
+    np.testing.assert_allclose(by_metric.coefficients(0), [2 + share, 0, -share, rest])
+    np.testing.assert_allclose(by_metric.coefficients(1), [share, 2, -share, rest])
+    np.testing.assert_allclose(by_metric.dense, 2 * X.T @ X + 5 * metric.dense)
 
 
 MODELS = [
@@ -197,9 +228,106 @@ def test_single_precision_right_hand_sides_are_refined_too(monkeypatch: pytest.M
     np.testing.assert_allclose(G @ moments.solver(G)(R), R, rtol=1e-6)
 
 
-@pytest.mark.parametrize("small", [0, 512])
-def test_systems_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
-    monkeypatch.setattr(moments, "MOST_NUMPY_COLUMNS", small)
+def some_pair() -> tuple[Array, Array]:
+    """Return two matrices of 20 columns, the second positive definite."""
     A, B = (rows.T @ rows for rows in np.random.default_rng(0).normal(size=(2, 30, 20)))
-    G = B + np.eye(20)
-    np.testing.assert_allclose(G @ moments.solver(G)(A), A, atol=1e-9)
+    return A, B + np.eye(20)
+
+
+@pytest.mark.parametrize(("columns", "by_numpy"), [(0, False), (19, False), (20, True), (512, True)])
+def test_small_systems_are_numpys_and_large_ones_scipys(
+    monkeypatch: pytest.MonkeyPatch, columns: int, by_numpy: bool
+) -> None:
+    monkeypatch.setattr(moments, "MOST_NUMPY_COLUMNS", columns)
+    asked: list[str] = []
+    factor = moments.linalg.cho_factor
+
+    def noted(*given: Any, **more: Any) -> Any:
+        asked.append("cho_factor")
+        return factor(*given, **more)
+
+    monkeypatch.setattr(moments.linalg, "cho_factor", noted)
+    A, B = some_pair()
+    before = B.copy()
+    np.testing.assert_allclose(B @ moments.solver(B)(A), A, atol=1e-9)
+    np.testing.assert_array_equal(B, before)
+    assert asked == ([] if by_numpy else ["cho_factor"])
+
+
+@pytest.mark.parametrize(("columns", "rough"), [(19, True), (20, True), (21, False)])
+def test_single_precision_begins_where_it_pays(
+    monkeypatch: pytest.MonkeyPatch, columns: int, rough: bool
+) -> None:
+    monkeypatch.setattr(moments, "LEAST_SINGLE_COLUMNS", columns)
+    _, B = some_pair()
+    right = np.random.default_rng(1).normal(size=(20, 2))
+    left = np.linalg.norm(B @ moments.rough_solver(B)(right) - right) / np.linalg.norm(right)
+    assert (1e-10 < left < 1e-3) == rough
+    exact = moments.solver(B)(right)
+    assert np.linalg.norm(B @ exact - right) <= 1e-8 * np.linalg.norm(right)
+
+
+@pytest.mark.parametrize(
+    ("width", "columns", "paid"),
+    [(1023, 1, False), (1024, 1, True), (1024, 21, True), (1024, 22, False), (1056, 22, True)],
+)
+def test_a_subspace_pays_for_few_right_hand_sides_of_many_columns(
+    width: int, columns: int, paid: bool
+) -> None:
+    assert pays(Moments(np.empty((0, width))), columns) is paid
+
+
+def test_the_unit_of_ridges_is_the_mean_diagonal() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    rows = Rows(X, np.arange(30) % 3)
+    assert Sums.of(rows, 3).scale == pytest.approx(np.trace(X.T @ X) / 5)
+    assert Sums.of(rows, 3, width=10).scale == pytest.approx(np.trace(X.T @ X) / 10)
+    assert Sums.of(Rows(0 * X, rows.codes), 3).scale == np.finfo(float).tiny
+
+
+def test_classes_are_taken_out_of_sums() -> None:
+    X, codes = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
+    held = X[codes == 1]
+    found = Sums.of(Rows(X, codes), 3).without(held.T @ held, np.array([0, 2]))
+    rest = codes != 1
+    want = Sums.of(Rows(X[rest], codes[rest] // 2), 2)
+    np.testing.assert_allclose(found.moments, want.moments)
+    np.testing.assert_allclose(found.labels, want.labels)
+    np.testing.assert_array_equal(found.counts, want.counts)
+
+
+@pytest.mark.parametrize("subspace", [False, True])
+def test_a_path_of_ridges_solves_every_one(subspace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", 0 if subspace else 10**9)
+    monkeypatch.setattr(moments, "COLUMNS_PER_RIGHT_SIDE", 1)
+    monkeypatch.setattr(shared_subspace, "MOST", 1)
+    random = np.random.default_rng(0)
+    X, R = random.normal(size=(60, 12)), random.normal(size=(12, 3))
+    values = [0.3, 5.0, 70.0]
+    for C, found in zip(values, ridge_path(Moments(X), values, R, 1e-9), strict=True):
+        np.testing.assert_allclose(2 * X.T @ (X @ found) + C * found, R, atol=1e-6)
+
+
+def test_one_domain_solves_on_both_sides() -> None:
+    random = np.random.default_rng(0)
+    X, A, R = random.normal(size=(60, 12)), random.normal(size=(4, 9)), random.normal(size=(12, 4))
+    G, H = Ridge(Moments(X), 2.0), A @ A.T + np.eye(4)
+    V = one_domain(G, H)(R)
+    np.testing.assert_allclose((2 * X.T @ X + 2 * np.eye(12)) @ V @ H, R, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_operator_of_rows_is_two_halves(weighted: bool) -> None:
+    random = np.random.default_rng(0)
+    X, B = random.normal(size=(30, 5)), random.normal(size=(5, 2))
+    w = random.uniform(size=30) if weighted else None
+    own = Moments(X, w)
+    halves: Any = own.operator
+    want = X.T @ (X @ B if w is None else w[:, None] * (X @ B))
+    np.testing.assert_allclose(halves.second(halves.first(B)), want)
+    assert own.rows is X
+    np.testing.assert_allclose(own.dense @ B, want)
+    assert own.rows is None
+    formed: Any = own.operator
+    np.testing.assert_allclose(formed(B), want)
+    assert own.trace == pytest.approx(np.trace(own.dense))

@@ -41,3 +41,22 @@ def test_a_sketch_holds_the_first_directions(rows: int) -> None:
     assert basis.shape == (400, SKETCH_COLUMNS)
     np.testing.assert_allclose(basis.T @ basis, np.eye(SKETCH_COLUMNS), atol=1e-8)
     assert np.linalg.norm(strong - basis @ (basis.T @ strong)) < 0.01
+
+
+def test_the_digits_of_the_rows_decide_what_repeats_another() -> None:
+    """Of a metric's solution in single precision, what is below its digits is no direction."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(6, 40))
+    X[5] = X[0] + 1e-5 * random.normal(size=40)
+    assert row_space(X, X.T)[0].shape == (6, 6)
+    single = X.astype(np.float32)
+    assert row_space(single, single.T)[0].shape == (6, 5)
+    assert row_space(single)[0].shape == (6, 6)
+
+
+def test_few_wide_rows_are_reduced_by_their_products_others_by_reflections() -> None:
+    """A QR of n rows keeps n coordinates, whatever their rank; the products drop what repeats."""
+    for columns, coordinates in ((39, 5), (40, 4), (41, 4)):
+        X = np.random.default_rng(0).normal(size=(5, columns))
+        X[4] = X[0] - X[1]
+        assert row_space(X)[0].shape == (5, coordinates)

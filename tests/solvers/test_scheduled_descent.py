@@ -91,3 +91,12 @@ def test_two_domains_cost_what_each_of_them_costs():
     np.testing.assert_allclose(gradient[3:, 3:], 2 * error)
     assert not gradient[:3, 3:].any()
     assert not gradient[3:, :3].any()
+
+
+def test_nothing_decays_unless_told():
+    *given, V = problem()
+
+    def run(**more):
+        return scheduled_descent(*given, V, Schedule(1), 50.0, random=np.random.default_rng(1), **more)
+
+    np.testing.assert_array_equal(run()[0], run(decay=0.0, ridge=0.0)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from unseen.solvers.images import Halves
 from unseen.solvers.krylov import SlowConvergence, System
@@ -86,3 +87,47 @@ def test_the_safe_solver_takes_over_for_good():
     solve = first_of(quick, make_safe)
     assert [solve(1.0), solve(1.0), solve(1.0)] == [1.0, 2.0, 2.0]
     assert said == ["quick", "quick", "made"]
+
+
+def counted_space(tol: float = 1e-4) -> tuple[list[int], SharedSubspace]:
+    calls: list[int] = []
+
+    def labelled(B):
+        calls.append(B.shape[1])
+        return LABELLED.T @ (LABELLED @ B)
+
+    return calls, SharedSubspace(labelled, P, float, tol)
+
+
+def test_a_correction_need_not_be_exact_beside_the_largest_solution():
+    calls, held = counted_space()
+    solve = held.system(BOTH)
+    solve(R)
+    solve(1e-9 * R)
+    calls.clear()
+    other = np.random.default_rng(1).normal(size=(P, 2))
+    solve(1e-6 * other)  # a millionth of the first: any error of it is below the tolerance
+    assert calls == []
+    solve(other)
+    assert calls != []
+
+
+def test_the_first_solution_is_exact_however_small():
+    _, held = counted_space()
+    found = 1e9 * held.system(BOTH)(1e-9 * R)
+    assert np.linalg.norm(found - direct()) <= 1e-3 * np.linalg.norm(direct())
+
+
+@pytest.mark.parametrize(("columns", "enough"), [(100, True), (99, False)])
+def test_a_basis_has_one_direction_for_six_columns_at_most(columns, enough):
+    """Fifty right-hand sides of two eigenvalues need a hundred directions."""
+    width = 6 * columns + (0 if enough else 5)
+    values = np.where(np.arange(width) % 2, 1.0, 9.0)[:, None]
+    held = SharedSubspace(lambda B: values * B, width, float, 1e-6)
+    right = np.random.default_rng(1).normal(size=(width, 50))
+    solve = held.system(System(np.array([1.0, 0.0, 0.0, 0.5])))
+    if enough:
+        np.testing.assert_allclose((values + 0.5) * solve(right), right, atol=1e-4)
+        return
+    with pytest.raises(SlowConvergence):
+        solve(right)

@@ -71,3 +71,17 @@ def test_steps_are_those_of_the_accelerated_gradient() -> None:
         y = new + (t - 1) / larger * (new - z)
         z, t = new, larger
         np.testing.assert_allclose(simplex_codes(row, atoms, 0.2, steps), z, atol=1e-12)
+
+
+def test_steps_begin_in_the_middle_and_are_two_hundred() -> None:
+    random = np.random.default_rng(3)
+    atoms, rows = random.normal(size=(6, 4)), random.normal(size=(2, 4))
+    np.testing.assert_array_equal(simplex_codes(rows, atoms, 0.1, 0), np.full((2, 6), 1 / 6))
+    np.testing.assert_array_equal(simplex_codes(rows, atoms, 0.1), simplex_codes(rows, atoms, 0.1, 200))
+
+
+def test_a_point_of_the_simplex_stays() -> None:
+    corners = np.eye(3)
+    np.testing.assert_array_equal(project_to_simplex(corners), corners)
+    edge = np.array([[0.25, 0.75, 0.0]])
+    np.testing.assert_array_equal(project_to_simplex(edge), edge)

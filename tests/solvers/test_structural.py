@@ -164,3 +164,48 @@ def test_a_sample_tells_a_small_gap_and_no_more(noise: float, monkeypatch: pytes
     assert (max(looked) < 20_000) == (whole.n_iter == 0) == (noise < 1)
     assert whole.certified
     assert quick.certified == (noise > 1)
+
+
+def sampled_problem(rows: int) -> tuple[Any, ...]:
+    random = np.random.default_rng(0)
+    A, codes = random.normal(size=(8, 6)), random.integers(6, size=rows)
+    X = A[:, codes].T + 0.3 * random.normal(size=(rows, 8))
+    return X, codes, A, one_domain(Ridge(Moments(X), 1.0), semantic_ridge(A, 0.1))
+
+
+@pytest.mark.parametrize(("rows", "certified"), [(15_999, True), (16_000, False)])
+def test_a_sample_has_a_thousand_rows_at_least(rows: int, certified: bool) -> None:
+    X, codes, A, solve = sampled_problem(rows)
+    assert frank_wolfe(X, codes, A, solve, tol=1e-2, certified=False).certified == certified
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0, 1.5])
+def test_an_estimated_gap_is_that_of_the_sample_and_an_exact_term(share: float) -> None:
+    """The exact term, ⟨labels − start, W⟩, counts where it is positive."""
+    X, codes, A, solve = sampled_problem(16_000)
+    labels = class_sums(X, codes, 6, None)
+    start = share * labels
+    found = frank_wolfe(X, codes, A, solve, start=start, tol=1e3, certified=False)
+    W = found.compatibility @ A
+    every = slice(None, None, 16)
+    errors = 16 * float(np.vdot(error_sums(X[every], codes[every], W, None), W))
+    apart = float(np.vdot(labels - start, W))
+    assert not found.certified
+    assert found.n_iter == 0
+    assert np.sign(apart) == np.sign(1 - share)
+    assert found.gap == pytest.approx(errors + max(apart, 0.0))
+    right = (3 * labels - start) @ A.T
+    assert found.objective == pytest.approx(16_000 - 0.5 * np.vdot(right, solve(right)) + found.gap)
+    half = found.relative_gap
+    if half > 0:
+        for tol, taken in ((1.8 * half, False), (2.2 * half, True)):
+            again = frank_wolfe(X, codes, A, solve, start=start, tol=tol, max_iter=0, certified=False)
+            assert again.certified == (not taken)
+
+
+def test_a_share_of_nothing_is_finite() -> None:
+    solution = structural.StructuralSolution(np.zeros((1, 1)), np.zeros((1, 1)), 0.0, 0.0, 0)
+    assert solution.relative_gap == 0
+    assert solution.certified
+    negative = structural.StructuralSolution(np.zeros((1, 1)), np.zeros((1, 1)), -4.0, 2.0, 0)
+    assert negative.relative_gap == 0.5

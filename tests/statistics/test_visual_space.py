@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,11 +27,24 @@ def test_shrinkage_grows_as_rows_get_few() -> None:
     assert oas_shrinkage(np.eye(3), 10) == 1.0
 
 
-@pytest.mark.parametrize("small", [0, 512])
-def test_factors_by_either_library(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
-    monkeypatch.setattr(visual_space, "MOST_NUMPY_COLUMNS", small)
+@pytest.mark.parametrize(("columns", "by_numpy"), [(0, False), (19, False), (20, True), (512, True)])
+def test_small_factors_are_numpys_and_large_ones_scipys(
+    monkeypatch: pytest.MonkeyPatch, columns: int, by_numpy: bool
+) -> None:
+    """Threads of two libraries that take turns wait for each other."""
+    monkeypatch.setattr(visual_space, "MOST_NUMPY_COLUMNS", columns)
+    asked: list[str] = []
+    for name in ("cholesky", "solve_triangular"):
+        call = getattr(visual_space.linalg, name)
+
+        def noted(*given: Any, name: str = name, call: Any = call, **more: Any) -> Any:
+            asked.append(name)
+            return call(*given, **more)
+
+        monkeypatch.setattr(visual_space.linalg, name, noted)
     rows = np.random.default_rng(0).normal(size=(30, 20))
     G = rows.T @ rows + np.eye(20)
     inverse = inverse_factor(G.copy())
     np.testing.assert_array_equal(inverse, np.tril(inverse))
     np.testing.assert_allclose(inverse @ G @ inverse.T, np.eye(20), atol=1e-12)
+    assert asked == ([] if by_numpy else ["cholesky", "solve_triangular"])
