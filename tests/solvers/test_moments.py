@@ -331,3 +331,18 @@ def test_an_operator_of_rows_is_two_halves(weighted: bool) -> None:
     formed: Any = own.operator
     np.testing.assert_allclose(formed(B), want)
     assert own.trace == pytest.approx(np.trace(own.dense))
+
+
+@pytest.mark.parametrize(("least", "dtype"), [(4, np.float32), (5, np.float32), (6, np.float64)])
+def test_a_wide_matrix_has_the_precision_of_its_rows(
+    least: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moments, "LEAST_SUBSPACE_COLUMNS", least)
+    X = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
+    assert Moments(X).dense.dtype == dtype
+
+
+def test_rows_that_are_their_class_means_have_no_metric() -> None:
+    codes = np.arange(12) % 3
+    X = np.eye(3)[codes]  # nothing varies within a class
+    assert covariance_metric(Sums.of(Rows(X, codes), 3), 0.3) is None

@@ -60,3 +60,11 @@ def test_few_wide_rows_are_reduced_by_their_products_others_by_reflections() -> 
         X = np.random.default_rng(0).normal(size=(5, columns))
         X[4] = X[0] - X[1]
         assert row_space(X)[0].shape == (5, coordinates)
+
+
+def test_what_repeats_is_told_by_the_largest_direction() -> None:
+    """Two copies of one row and a rounding error: one coordinate, though the next largest is tiny."""
+    X = np.random.default_rng(0).normal(size=(1, 60)) * np.array([[1.0], [2.0], [3.0]])
+    Z, basis = row_space(X)
+    assert Z.shape == (3, 1)
+    np.testing.assert_allclose(Z @ basis.T, X, atol=1e-9)

@@ -209,3 +209,18 @@ def test_a_share_of_nothing_is_finite() -> None:
     assert solution.certified
     negative = structural.StructuralSolution(np.zeros((1, 1)), np.zeros((1, 1)), -4.0, 2.0, 0)
     assert negative.relative_gap == 0.5
+
+
+@pytest.mark.parametrize(("columns", "by_eigenvectors"), [(512, True), (513, False)])
+def test_shifted_systems_of_512_columns_are_solved_by_eigenvectors(
+    columns: int, by_eigenvectors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def noted(G: Any, *rest: Any) -> Any:
+        asked.append(len(G))
+        return lambda R: R
+
+    monkeypatch.setattr(structural, "shifted_solver", noted)
+    structural._all_shifts(np.eye(columns), np.eye(columns), np.ones(2), 1e-5, 10)
+    assert asked == ([] if by_eigenvectors else [columns])
