@@ -100,9 +100,10 @@ test-python: $(RELEASE)
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/test_versions.py --python $(PY) $(ASK)
 
 # The order is drawn from SEED, which a failure names. A temporary folder of its own shows what is left there.
+# Quicker, with the tests of one file together: make test-random ASK="-n 2 --dist loadscope"
 test-random: setup
 	@mkdir -p .venv/tmp
-	@TMPDIR="$(abspath .venv/tmp)" $(BIN)/pytest -q -m "not slow and not site" --leaks --shuffle $(or $(SEED),$(shell date +%s))
+	@TMPDIR="$(abspath .venv/tmp)" $(BIN)/pytest -q -m "not slow and not site" --leaks --shuffle $(or $(SEED),$(shell date +%s)) $(ASK)
 
 coverage: setup
 	@$(BIN)/coverage erase

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,9 +43,15 @@ def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     from leaks import leaks, look
 
-    before = look()
-    yield
-    left = leaks(before)
+    with ExitStack() as own:
+        if "PYTEST_XDIST_WORKER" in os.environ:  # the other processes use the common folder
+            folder = own.enter_context(tempfile.TemporaryDirectory(prefix="own-"))
+            patch = own.enter_context(pytest.MonkeyPatch.context())
+            patch.setenv("TMPDIR", folder)
+            patch.setattr(tempfile, "tempdir", folder)
+        before = look()
+        yield
+        left = leaks(before)
     assert left == [], "the tests left " + ", ".join(left)
 
 
