@@ -51,7 +51,7 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
         page.get_by_role("row", name="teal to find cyan").wait_for()
         page.get_by_role("button", name="Learn").click()
         result_is_there(page)
-        page.wait_for_function("document.querySelector('.map').points?.length === 18")
+        of_answers = map_is_drawn(page)
         page.get_by_role("button", name="Review them one by one").click()
         page.get_by_role("heading", name="Which class is it?").wait_for()
         for number in range(1, 11):
@@ -59,8 +59,10 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
             page.keyboard.press("0" if number == 4 else "1")
         page.keyboard.press("Escape")
         page.get_by_text("10 labels of yours, 10 new").wait_for()
+        of_ten = map_is_drawn(page, after=of_answers)
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("9 labels of yours, 9 new").wait_for()
+        map_is_drawn(page, after=of_ten)
         open_a_point_of_the_map(page)
         page.locator(".choice").first.click()
         page.get_by_text("10 labels of yours, 10 new").wait_for()
@@ -86,6 +88,20 @@ def test_from_an_empty_page_to_labels_that_equal_those_of_the_command_line(brows
         result_is_there(page)
         page.get_by_text("10 labels of yours", exact=True).wait_for()
         assert download(page, "Labels (CSV),", folder / "reopened.csv").read_bytes() == first
+
+
+def map_is_drawn(page, after=None):
+    """Wait for a map with its points, and for another one than before; return where its list is.
+
+    The text that counts labels changes first: keys that are pressed then are pressed on a map that is
+    about to go, or on one whose points have not come; they come when it is near the window.
+    """
+    page.wait_for_function(
+        "after => { const map = document.querySelector('.map'); map?.scrollIntoView();"
+        " return map?.points?.length === 18 && map.dataset.list !== after; }",
+        arg=after,
+    )
+    return page.locator(".map").get_attribute("data-list")
 
 
 def open_a_point_of_the_map(page):
