@@ -26,8 +26,22 @@ def look() -> Left:
     places = [*ROOT.iterdir(), *(ROOT / "tests").rglob("*"), *Path(tempfile.gettempdir()).iterdir()]
     files = frozenset(str(p) for p in places if not any(part.startswith(EXPECTED) for part in p.parts))
     ours = psutil.Process()
+    children = [child for child in ours.children(recursive=True) if not ends_with_us(child)]
     ports = {c.laddr.port for c in ours.net_connections() if c.status == psutil.CONN_LISTEN}
-    return Left(files, frozenset(p.pid for p in ours.children(recursive=True)), frozenset(ports))
+    return Left(files, frozenset(child.pid for child in children), frozenset(ports))
+
+
+def ends_with_us(process: psutil.Process) -> bool:
+    """Return whether a process is a tracker of multiprocessing or of joblib.
+
+    The interpreter starts one with the first lock or worker and keeps it until it ends itself.
+    """
+    try:
+        return any("resource_tracker import main" in argument for argument in process.cmdline())
+    except psutil.ZombieProcess:  # ended, but nobody waited for it: it counts
+        return False
+    except psutil.NoSuchProcess:
+        return True
 
 
 def leaks(before: Left, prefix: str = "unseen") -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -223,3 +224,17 @@ def test_what_tests_leave_is_found(tmp_path, monkeypatch):
             child.stdin.close()
     assert {f"file {tmp_path / 'left.txt'}", f"process {child.pid}", f"port {port}"} <= set(found)
     assert not {f"process {child.pid}", f"port {port}"} & set(leaks.leaks(before))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no trackers on Windows")
+def test_a_tracker_that_the_interpreter_keeps_is_not_left_by_a_test():
+    run = (
+        "import leaks, psutil\n"
+        "from multiprocessing import resource_tracker\n"
+        "before = leaks.look()\n"
+        "resource_tracker.ensure_running()\n"
+        "assert len(psutil.Process().children()) == 1, 'it is there'\n"
+        "assert not [line for line in leaks.leaks(before) if line.startswith('process')]\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    subprocess.run([sys.executable, "-c", run], env=environment, check=True)

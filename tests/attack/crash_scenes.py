@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 
@@ -112,15 +111,11 @@ class Extract(Scene):
 
     confirms_power_loss = False
 
-    def __init__(self) -> None:
-        from pictures import write_pictures
-
-        self.paths = write_pictures(Path(tempfile.mkdtemp(prefix="unseen-attack-")), ("red", "blue"), 6)
-
     def prepare(self, folder: Path) -> None:
-        from pictures import Colours
+        from pictures import Colours, write_pictures
         from unseen.features import FeatureStore, extract
 
+        self.paths = write_pictures(folder.parent / "photographs", ("red", "blue"), 6)
         with FeatureStore(folder / "cache") as store:
             extract(self.paths[:2], Colours(), store, batch_size=2)
 

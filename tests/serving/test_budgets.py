@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import httpx
 import numpy as np
@@ -29,13 +29,18 @@ ROW = make_toy().X[0].tolist()
 HEALTH = b"GET /health HTTP/1.1\r\nhost: localhost\r\n"
 
 
-@pytest.fixture(scope="module")
-def narrow(tmp_path_factory):
-    """A service for 20 connections."""
-    path = write_model(tmp_path_factory.mktemp("narrow") / "toy.safetensors")
+@contextmanager
+def for_twenty_connections(folder):
+    path = write_model(folder / "toy.safetensors")
     with live("serve", path, "--port", "0", "--max-connections", "20") as service:
         yield service
         assert service.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    with for_twenty_connections(tmp_path_factory.mktemp("narrow")) as service:
+        yield service
 
 
 def _ask(service, data):
@@ -405,10 +410,11 @@ def test_a_signal_ends_it_even_if_a_thread_is_stuck(model_file):
         asking.join(PATIENCE)
 
 
-def test_a_signal_ends_it_beside_clients_that_do_not_read(narrow):
-    """Last in this file: it stops the service, while connections are open and say nothing."""
-    assert _is_healthy(narrow)
-    idle = [socket.create_connection(("127.0.0.1", narrow.port)) for _ in range(10)]
-    assert narrow.stop() == 0
-    for plug in idle:
-        plug.close()
+def test_a_signal_ends_it_beside_clients_that_do_not_read(tmp_path):
+    """Connections are open and say nothing. The service is its own: nobody asks it afterwards."""
+    with for_twenty_connections(tmp_path) as service:
+        assert _is_healthy(service)
+        idle = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(10)]
+        assert service.stop() == 0
+        for plug in idle:
+            plug.close()
