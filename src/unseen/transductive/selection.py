@@ -19,8 +19,8 @@ import numpy.typing as npt
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
 from unseen.rows.known import Known
-from unseen.rows.labelled import Rows, best_of_each_class
-from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import argmax, best_of_each_class, class_weights, kept, largest, like, mapped
 from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
 from unseen.typing import Array, Codes, RowValues
