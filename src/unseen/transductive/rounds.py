@@ -44,15 +44,15 @@ class Round:
 class SelfPacedRounds:
     """One round for each share of a strategy, then up to ``settle`` more at the last share.
 
-        rounds = SelfPacedRounds(start, strategy)
+        rounds = SelfPacedRounds(scored_pool, strategy)
         for selection in rounds:
             ...learn from labelled rows and the selection...
-            rounds.scores = the pool as the new model sees it
 
     Parameters
     ----------
-    start : (g, log p)
-        The pool as the inductive model sees it.
+    scored_pool : callable
+        Returns (g, log p): the pool as the model sees it. It is called for the start and after each
+        round that selected rows.
     strategy : SelectionStrategy
     settle : int
         Rounds at the last share until no prediction changes.
@@ -64,8 +64,6 @@ class SelfPacedRounds:
 
     Attributes
     ----------
-    scores : (g, log p)
-        The pool as the last model sees it; the caller sets it in each round.
     last : bool
         Whether the last share has been reached: rounds before decide only which rows are next.
     history : list of Round
@@ -75,16 +73,16 @@ class SelfPacedRounds:
 
     def __init__(
         self,
-        start: PoolScores,
+        scored_pool: Callable[[], PoolScores],
         strategy: SelectionStrategy,
         settle: int = 0,
         known: Known | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self.scores = start
         self.last = False
         self.history: list[Round] = []
-        self.first_round: RowValues = constant(start[0], 0)
+        self._scored_pool, self._scores = scored_pool, scored_pool()
+        self.first_round: RowValues = constant(self._scores[0], 0)
         self._strategy, self._settle = strategy, settle
         self._known, self._observer = known, observer
 
@@ -99,7 +97,7 @@ class SelfPacedRounds:
                 selection = selection.with_known(self._known)
             before = kept(argmax(clamped[0]))
             lost, counts = summed(
-                kernels.trusted_loss, self.scores[0], selection.codes, selection.weights
+                kernels.trusted_loss, self._scores[0], selection.codes, selection.weights
             )
             selected, loss = int(counts.sum()), float("nan")
             if selected:
@@ -109,6 +107,7 @@ class SelfPacedRounds:
                     mapped(kernels.first_time, self.first_round, chosen, given=given)
                 )
                 yield selection
+                self._scores = self._scored_pool()
                 clamped = self._clamped()
             (moved,) = summed(kernels.differences, argmax(clamped[0]), before)
             changed = float(moved) / len(before) if len(before) else 0.0
@@ -122,8 +121,8 @@ class SelfPacedRounds:
     def _clamped(self) -> PoolScores:
         """Return the pool as the model sees it, known rows certain of their class."""
         if self._known is None:
-            return self.scores
-        embedding, log_p = self.scores
+            return self._scores
+        embedding, log_p = self._scores
         return (
             self._known.clamp_probabilities(embedding),
             self._known.clamp_log_probabilities(log_p),

@@ -178,11 +178,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             self.history_ = []
             return constant(split.pool, 0)
         scored_pool = PoolScorer(self, split.pool, split.vectors)
-        rounds = SelfPacedRounds(scored_pool(), strategy, self.settle, split.known, split.observer)
+        rounds = SelfPacedRounds(scored_pool, strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             trusted = self._trusted(split, selection, problem.total, compress)
             self._take(problem.with_pseudo_labels(trusted, self.tol, rounds.last), split.pool.dtype)
-            rounds.scores = scored_pool()
         self.history_ = rounds.history
         return rounds.first_round
 
