@@ -26,7 +26,7 @@ from unseen.solvers.structural import (
     ridge_by,
     two_domains,
 )
-from unseen.typing import Array, Solve
+from unseen.typing import Array, RowValues, Solve
 
 ROUND_ERROR = 4e-3
 """Bound on the relative error of solutions in a subspace. The error of scores is a tenth of it,
@@ -158,7 +158,7 @@ class StructuralProblem:
         return pool, X, Moments(X, self._weights), None, basis
 
     def _frank_wolfe(
-        self, X: Any, basis: Array | None, solve: Solve, **options: object
+        self, X: RowValues, basis: Array | None, solve: Solve, **options: object
     ) -> StructuralSolution:
         """Solve for the labelled rows, in the coordinates of a basis or as they are."""
         labels = self._labels if basis is None else None

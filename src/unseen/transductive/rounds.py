@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.base import ZeroShotClassifier
 from unseen.rows import kernels
 from unseen.rows.known import Known
 from unseen.rows.passes import argmax, constant, kept, log_probabilities, mapped, spread, summed
@@ -156,7 +157,7 @@ class PoolScorer:
         The vectors of the candidates.
     """
 
-    def __init__(self, model: Any, pool: object, vectors: Array) -> None:
+    def __init__(self, model: ZeroShotClassifier, pool: RowValues, vectors: Array) -> None:
         self._model, self._pool, self._vectors = model, pool, vectors
         self._sharpness: float | None = None
 
