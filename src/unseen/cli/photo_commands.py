@@ -237,6 +237,9 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
-        how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
+        learned = getattr(getattr(fitted.model, "strangers_", None), "gain_beside", 0.0) > 0
+        how = "learned from these photographs"
+        if review.even >= 0.5 and not learned:
+            how = "leaning to equal ones"
         facts["method"] += f", class shares {how}"
     return facts
