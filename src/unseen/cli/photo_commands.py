@@ -237,7 +237,7 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
-        learned = getattr(getattr(fitted.model, "strangers_", None), "gain_beside", 0.0) > 0
+        learned = getattr(getattr(fitted.model, "strangers_", None), "beside_bystanders", False)
         how = "learned from these photographs"
         if review.even >= 0.5 and not learned:
             how = "leaning to equal ones"

@@ -116,7 +116,7 @@ class StrangerAnswers:
         found = self._found(labelled, seen, classes, X[pool], share)
         called, odds = self._judged(found, X, pool, certain)
         again = called.any() and self._learns_from_pool()
-        self._beside_bystanders = getattr(found, "gain_beside", 0.0) > 0
+        self._beside_bystanders = getattr(found, "beside_bystanders", False)
         if again or self._beside_bystanders:
             fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
             self._note_left_out(X, called, pool)

@@ -238,7 +238,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         return self.review_.temperature * spread(scores)
 
     def _can_run_beside_bystanders(self) -> bool:
-        """Tell whether class shares are free, and rehearsals may tell what is best."""
+        """Tell whether class shares are free, and enough classes are seen for rehearsals."""
         return self.review_ is not None
 
     def _even_shares(self) -> bool:
