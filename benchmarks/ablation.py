@@ -99,7 +99,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[Change]]] = {
     "tie not estimated from the pool": ({}, [(adaptation, "SHIFT_DISCOUNT", np.inf)]),
     "no common shift of classes": (
         {},
-        [(seen_model.Predictor, "class_covariance", without_common_shift)],
+        [(process.Predictor, "class_covariance", without_common_shift)],
     ),
     "no posterior variance in the metric": ({}, [(seen_model.Prior, "posterior", means_as_if_known)]),
     "no scatter of the pool": ({}, [(adaptation, "SHIFTED", np.inf)]),

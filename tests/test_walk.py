@@ -22,8 +22,8 @@ NOT_STEPS = ("<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<lambda>")
 
 LIMITS = {
     "ASTE": (11, 20, 1),
-    "TASTE": (22, 52, 2),
-    "SelfPacedPrototypes": (15, 28, 0),
+    "TASTE": (22, 49, 2),
+    "SelfPacedPrototypes": (15, 27, 0),
 }
 """Modules, ways from one module to another, and pairs of modules that call each other both ways."""
 

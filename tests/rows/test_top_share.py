@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen.rows import top_share
-from unseen.rows.labelled import best_of_each_class
+from unseen.rows.passes import best_of_each_class
 from unseen.scale.local import LocalChunks
 
 

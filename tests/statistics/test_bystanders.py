@@ -1,4 +1,4 @@
-"""Rounds beside seen classes that are no candidates."""
+"""Labels of a pool beside seen classes that are no candidates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import pytest
 
 from toys import Toy, make_toy
 from unseen.rows.labelled import Rows
-from unseen.statistics.adaptation import Plan, learned_biases
+from unseen.statistics.adaptation import learned_biases
 from unseen.statistics.bystanders import (
     BYSTANDER_SHARE,
     bystander_plan,
     bystanders_of,
     labels_beside_bystanders,
-    transduce_beside_bystanders,
 )
-from unseen.statistics.seen_model import Task, seen_model
+from unseen.statistics.seen_model import seen_model
 from unseen.statistics.visual_space import Pool, seen_statistics
 
 
@@ -52,23 +51,3 @@ def test_rows_of_bystanders_are_left_to_them(toy: Toy) -> None:
     mass = labels.sum(axis=1)
     assert mass[: len(toy.unseen)].mean() > 0.95
     assert mass[len(toy.unseen) :].mean() < 0.1
-
-
-def test_answers_beside_bystanders_are_among_the_candidates(toy: Toy) -> None:
-    """The bystanders take part in every round, and in no answer."""
-    classes = np.unique(toy.y[toy.train])
-    rows = Rows(toy.X[toy.train], np.searchsorted(classes, toy.y[toy.train]))
-    seen = np.array([toy.semantics[c] for c in classes.tolist()], dtype=float)
-    named = np.unique(toy.y[toy.unseen])
-    vectors = np.array([toy.semantics[c] for c in named.tolist()], dtype=float)
-    pool, own = toy.X[toy.unseen], np.full(len(named), -1)
-    task = Task(rows, "none", None, len(classes), seen, vectors, own)
-    start, *_, end = transduce_beside_bystanders(task, pool, Plan(rounds=3))
-    for stage in (start, end):
-        labels = stage.state.assignment.labels
-        assert labels.shape == (len(pool), len(named))
-        np.testing.assert_allclose(labels.sum(axis=1), 1, rtol=1e-5)
-    answer = end.answer()
-    assert len(answer.points) == len(answer.offsets) == len(named)
-    scores = end.state.assignment.scores + end.state.assignment.biases
-    assert (named[scores.argmax(axis=1)] == toy.y[toy.unseen]).mean() > 0.9

@@ -15,6 +15,7 @@ from unseen.rows.labelled import Rows
 from unseen.scale.local import LocalChunks
 from unseen.solvers import row_space
 from unseen.statistics import review as reviewing
+from unseen.statistics import seen_model as seen_models
 from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt
 from unseen.statistics.review import (
     FEWEST_TO_REHEARSE,
@@ -243,7 +244,7 @@ def test_calibration_sees_nothing_of_the_held_out_classes(monkeypatch: pytest.Mo
         plans.append(plan)
         return adapt(pool, prior, start, plan)
 
-    monkeypatch.setattr(reviewing, "seen_model", spied_model)
+    monkeypatch.setattr(seen_models, "seen_model", spied_model)
     monkeypatch.setattr(reviewing, "adapt", spied_rounds)
     review = reviewing.review_pool(rows, pool, seen, vectors, 2, calibrates=True)
     assert review is not None

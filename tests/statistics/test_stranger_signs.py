@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen.statistics.stranger_signs import (
+from unseen.statistics.strangers import (
     FALSE_AMONG_CALLED,
     LEAST_SHARE,
     TAIL_SHARES,
     SignScale,
-    stranger_signs,
+    _signs,
 )
 from unseen.typing import Array
 
@@ -47,5 +47,5 @@ def test_a_few_more_large_signs_than_usual_are_not_enough(scale: SignScale) -> N
 def test_signs_are_the_nearer_seen_class_and_the_distance_to_all_candidates() -> None:
     Z = np.array([[0.0, 0.0], [4.0, 0.0]])
     points, others = np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[4.0, 2.0]])
-    np.testing.assert_allclose(stranger_signs(Z, points, others), [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
-    np.testing.assert_allclose(stranger_signs(Z, points, others[:0])[:, 0], 0.0)
+    np.testing.assert_allclose(_signs(Z, points, others), [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
+    np.testing.assert_allclose(_signs(Z, points, others[:0])[:, 0], 0.0)

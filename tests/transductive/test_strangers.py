@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ import pytest
 import unseen
 from toys import Toy, make_toy
 from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes, SharedSpacePrototypes
-from unseen.datasets import load_letters_to_digits
-from unseen.metrics import per_class_accuracy, stranger_auroc
-from unseen.transductive import _strangers
+from unseen.metrics import stranger_auroc
 
 MODELS = {
     "flagship": lambda semantics, **given: SelfPacedPrototypes(semantics, **given),
@@ -95,87 +92,6 @@ def test_without_the_parameter_nobody_is_a_stranger(toy: Toy) -> None:
     assert (model.stranger_proba(toy.X) == 0).all()
     alone = SelfPacedPrototypes(toy.semantics, strangers="auto").fit(toy.X[toy.train], toy.y[toy.train])
     assert (alone.stranger_proba_ == 0).all()
-
-
-@pytest.fixture(scope="module")
-def unnamed() -> tuple[Toy, dict[Any, Any]]:
-    """Two of eight unseen classes are no candidates: their rows are in the pool all the same."""
-    toy = make_toy(seed=5, seen=18, unseen=8)
-    gone = np.unique(toy.y[toy.unseen])[:2].tolist()
-    return toy, {c: vector for c, vector in toy.semantics.items() if c not in gone}
-
-
-def right_of_named(model: Any, toy: Toy, table: dict[Any, Any]) -> float:
-    truth = toy.y[toy.unseen]
-    named = np.isin(truth, list(table))
-    return float(per_class_accuracy(truth[named], model.predict(toy.X[toy.unseen])[named]))
-
-
-def test_a_class_that_nobody_named_costs_the_others_little(unnamed: tuple[Toy, Any]) -> None:
-    """Equal shares, imposed, make candidates take its rows; rehearsals find rounds that do not."""
-    toy, table = unnamed
-    imposed = SelfPacedPrototypes(table, class_prior="uniform").fit(*toy.transductive())
-    beside = SelfPacedPrototypes(table, strangers="auto").fit(*toy.transductive())
-    assert beside.strangers_.beside_bystanders
-    assert right_of_named(beside, toy, table) > right_of_named(imposed, toy, table) + 0.05
-    assert beside.shares_ is not None
-    assert beside.shares_.shape == (6,)
-    np.testing.assert_allclose(beside.shares_.sum(), 1)
-
-
-@pytest.mark.parametrize(
-    ("gains", "wanted"), [((0.0, 0.1), False), ((0.1, -0.021), False), ((0.01, -0.02), True)]
-)
-def test_rounds_are_run_beside_bystanders_where_rehearsals_gain(
-    unnamed: tuple[Toy, Any],
-    gains: tuple[float, float],
-    wanted: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    toy, table = unnamed
-    fit, asked = _strangers.fit_strangers, []
-
-    def found(*given: Any) -> Any:
-        asked.append(given[-1])
-        return dataclasses.replace(fit(*given), gains_beside=np.array(gains))
-
-    monkeypatch.setattr(_strangers, "fit_strangers", found)
-    X, y = toy.transductive()
-    model = SelfPacedPrototypes(table, strangers="auto").fit(X, y)
-    assert asked == [model.review_.even >= 0.5]
-    kept = model.transduction_ != "unknown"
-    own = SelfPacedPrototypes(table).fit(X[kept], y[kept])
-    same = np.array_equal(own.predict_proba(X), model.predict_proba(X))
-    assert same == (not wanted)
-    plain = model.set_params(strangers=None).fit(X, y)
-    again = SelfPacedPrototypes(table).fit(X, y)
-    np.testing.assert_array_equal(plain.predict_proba(X), again.predict_proba(X))
-
-
-def test_a_pool_of_another_domain_is_unlike_rehearsals() -> None:
-    """Printed letters cannot tell how handwritten digits are labelled best."""
-    data = load_letters_to_digits()
-    labelled, pool = data.train[::4], data.test_unseen[::6]
-    rows = np.concatenate([labelled, pool])
-    y = data.y[rows].astype(object)
-    y[len(labelled) :] = None
-    found = SelfPacedPrototypes(data.semantics, strangers="auto").fit(data.X[rows], y).strangers_
-    assert found.gains_beside is None
-    assert not found.beside_bystanders
-
-
-def test_who_gives_class_shares_gets_rounds_that_impose_them(
-    unnamed: tuple[Toy, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    toy, table = unnamed
-    fit, asked = _strangers.fit_strangers, []
-    monkeypatch.setattr(
-        _strangers, "fit_strangers", lambda *given: asked.append(given[-1]) or fit(*given)
-    )
-    for model in (SelfPacedPrototypes(table, class_prior="uniform"), NoneOfThese(ESZSL(table))):
-        found = model.set_params(strangers="auto").fit(*toy.transductive()).strangers_
-        assert found.gains_beside is None
-    assert asked == [None, None]
 
 
 def test_messages(toy: Toy) -> None:

@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen.inductive.bilinear import Choice, semantic_ridge
+from unseen.inductive.bilinear import semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import class_sums
 from unseen.solvers import moments, shared_subspace
 from unseen.solvers.moments import Moments, Sums
 from unseen.solvers.structural import covariance_metric, frank_wolfe, ridge_by, two_domains
-from unseen.transductive._structural_problem import StructuralProblem
+from unseen.transductive._structural_problem import Domain, StructuralProblem
+from unseen.typing import Array
+
+
+def domains(A: Array, B: Array, mu: float) -> tuple[Domain, Domain]:
+    """Return both domains in the coordinates that they have."""
+    return Domain(A, semantic_ridge(A, mu)), Domain(B, semantic_ridge(B, mu))
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.3])
@@ -26,7 +32,7 @@ def test_few_rows_are_solved_in_their_span_by_the_metric(shrinkage: float | None
     pool, codes, weights = random.normal(size=(3, 30)), np.arange(3), np.full(3, 2.0)
     C, mu = 2.0, 0.5
     metric = covariance_metric(Sums.of(many, 6), shrinkage)
-    problem = StructuralProblem(few, A, B, Choice(9.0, mu, None, Sums.of(few, 6)))
+    problem = StructuralProblem(few, *domains(A, B, mu), np.eye(4), Sums.of(few, 6), 9.0)
     problem.labelled_only(1e-6, max_iter=9999)  # as TASTE does: the start knows no metric
     problem.measure(C, shrinkage, Sums.of(many, 6))
     found = problem.with_pseudo_labels(Rows(pool, codes, weights), 1e-7, max_iter=9999)
@@ -65,8 +71,8 @@ def test_rows_that_are_not_trusted_count_for_nothing(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shared_subspace, "MOST", 1)
 
     def found(rounds: list[Rows]) -> Any:
-        choice = Choice(9.0, 0.5, None, Sums.of(rows, 6))
-        problem = StructuralProblem(rows, A, B, choice)
+        sums = Sums.of(rows, 6)
+        problem = StructuralProblem(rows, *domains(A, B, 0.5), np.eye(4), sums, 9.0)
         problem.labelled_only(1e-4)
         return [problem.with_pseudo_labels(pool, 1e-4).compatibility for pool in rounds]
 

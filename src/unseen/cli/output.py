@@ -207,6 +207,34 @@ def print_labels(labels: Labels, fitted: Fitted, out: Path, report: Path | None)
         )
 
 
+def print_run(
+    labels: Labels,
+    fitted: Fitted,
+    facts: dict[str, str],
+    out: Path,
+    report: Path | None,
+    kept: list[Path],
+) -> None:
+    """Print what a run of ``unseen label`` found, what it wrote and what it rests on."""
+    if fitted.start is not None:
+        typer.echo(f"changed: {changes(fitted)}")
+    print_labels(labels, fitted, out, report)
+    print_rests_on(facts)
+    print_kept(kept)
+
+
+def changes(fitted: Fitted) -> str:
+    """Say how many first answers were changed, and how sure the changed ones are."""
+    changed = fitted.predicted != fitted.start
+    if not changed.any():
+        return "no first answer (by the largest cosine)"
+    sure = fitted.probabilities[changed].max(axis=1).mean()
+    return (
+        f"{changed.sum()} of {len(changed)} first answers (by the largest cosine); those are "
+        f"{sure:.0%} sure on average"
+    )
+
+
 def print_answers(labels: Labels, broken: list[Broken], out: Path, kept: list[Path]) -> None:
     """Print what a fitted model answered for new items, and what was written."""
     print_skipped(broken, labels.kind)

@@ -12,7 +12,7 @@ from unseen.cli.image_text_fit import compares_with_texts, fit_with_texts
 from unseen.cli.progress import extracting
 from unseen.cli.result_files import check_free, review_path, set_aside, write_review
 from unseen.cli.task_options import TaskOptions
-from unseen.cli.text_commands import TextInput, changes, label_texts
+from unseen.cli.text_commands import TextInput, label_texts
 from unseen.exceptions import DataError
 from unseen.methods import DEFAULT, DEFAULT_FOR_TEXTS
 from unseen.typing import JsonObject
@@ -181,11 +181,7 @@ def label(
             }
         )
     else:
-        if fitted.start is not None:
-            typer.echo(f"changed: {changes(fitted)}")
-        output.print_labels(labels, fitted, out, report)
-        output.print_rests_on(facts)
-        output.print_kept(earlier)
+        output.print_run(labels, fitted, facts, out, report, earlier)
     write_review(fitted, out, review, as_json)
     if strict and fitted.task.data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
@@ -241,9 +237,6 @@ def _facts(preparation: Preparation, fitted: Fitted) -> dict[str, str]:
     }
     review = getattr(fitted.model, "review_", None)
     if review is not None:
-        learned = getattr(getattr(fitted.model, "strangers_", None), "beside_bystanders", False)
-        how = "learned from these photographs"
-        if review.even >= 0.5 and not learned:
-            how = "leaning to equal ones"
+        how = "leaning to equal ones" if review.even >= 0.5 else "learned from these photographs"
         facts["method"] += f", class shares {how}"
     return facts

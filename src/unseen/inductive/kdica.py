@@ -12,7 +12,7 @@ from unseen.inductive.dap import DAP, Prepared
 from unseen.published import PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.labelled import Rows
 from unseen.solvers.moments import Moments, Sums
-from unseen.statistics.attributes import RIDGE_GRID, ridge_bank
+from unseen.statistics.attributes import ridge_bank
 from unseen.typing import Array, CandidateClasses
 
 
@@ -108,11 +108,6 @@ class KDICA(DAP):
         self.components = components
         self.alignment = alignment
         self.invariance = invariance
-
-    @classmethod
-    def search_space(cls) -> dict[str, tuple[float, ...]]:
-        """Return the values of γ that "auto" tries."""
-        return {"ridge": RIDGE_GRID}
 
     def _prepare(self, rows: Rows, vectors: Array) -> Prepared:
         sums, targets, basis, dtype = super()._prepare(rows, vectors)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.typing import Array, DType, RowValues
+from unseen.typing import Array, Codes, DType, RowValues
 
 Pass = Callable[..., Any]
 """A function of aligned blocks of rows (None where an array was None) and of what was given."""
@@ -109,6 +109,12 @@ class Chunks(ABC):
     @abstractmethod
     def result(self) -> Any:
         """Return what a user gets: an array where one process has the rows, else a lazy one."""
+
+    def class_counts(self) -> Codes:
+        """Return how many rows of each class every chunk of these codes has, (chunks, classes)."""
+        parts = self.gathered(np.bincount)
+        classes = max(len(part) for part in parts)
+        return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
 
     def example(self) -> Array:
         """Return one row of zeros of this kind."""

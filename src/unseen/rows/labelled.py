@@ -1,4 +1,4 @@
-"""Labelled rows, the best of them, samples and class-wise folds, drawn by content.
+"""Labelled rows, samples and class-wise folds, drawn by content.
 
 In a class-wise fold whole classes are held out, as the unseen classes will be.
 """
@@ -17,15 +17,14 @@ from unseen.rows.passes import (
     class_totals,
     class_weights,
     constant,
-    counts_by_chunk,
     gathered,
     kept,
     mapped,
     marked,
+    ranks_in_class,
     summed,
     taken,
 )
-from unseen.rows.top_share import best_in_chunks
 from unseen.typing import UNLABELLED, Array, Codes, Mask, RowValues
 
 FEWEST_CLASSES = 4  # below which no class can be held out
@@ -141,25 +140,9 @@ def _has_label(codes: RowValues) -> RowValues:
     return marks
 
 
-def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
-    """Mark the most confident ``share`` of the rows of each class; ties go to the first."""
-    if isinstance(codes, Chunks):
-        return best_in_chunks(codes, confidence, share)
-    return _ranks_in_class(codes, -confidence) < np.ceil(share * np.bincount(codes))[codes]
-
-
 def places_in_class(X: Array, codes: Codes) -> Codes:
     """Return the place of each row within its class, in an order that content decides."""
-    return _ranks_in_class(codes, content_keys(X))
-
-
-def _ranks_in_class(codes: Codes, keys: Array) -> Codes:
-    """Return the place of each row among those of its class, the least key first."""
-    order = np.lexsort((keys, codes))
-    counts = np.bincount(codes)
-    ranks = np.empty(len(codes), dtype=np.intp)
-    ranks[order] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[order]]
-    return ranks
+    return ranks_in_class(codes, content_keys(X))
 
 
 def sampled(X: RowValues, most: int) -> Array:
@@ -221,7 +204,7 @@ def _gathered_keys(keys: Chunks, codes: Chunks, most: int) -> list[list[npt.NDAr
     Keys are uniformly distributed, so those below a limit that depends on the size of the class are
     enough. Where they are not, because rows repeat, each chunk returns as many as may be needed.
     """
-    counts = counts_by_chunk(codes).sum(axis=0)
+    counts = codes.class_counts().sum(axis=0)
     enough = (most + 6 * np.sqrt(most) + 20) / np.maximum(counts, 1)
     below = (np.minimum(enough, 0.999) * 2.0**64).astype(np.uint64)
     below[enough >= 0.999] = np.iinfo(np.uint64).max

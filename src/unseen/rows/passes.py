@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from unseen.rows import kernels
 from unseen.rows.chunks import BLOCK_ROWS, Chunks, Pass
+from unseen.rows.top_share import best_in_chunks
 from unseen.typing import Array, Codes, RowValues
 
 V = TypeVar("V")
@@ -179,13 +180,6 @@ def class_totals(X: object, codes: object, classes: int, weights: object = None)
     return class_sums(X, codes, classes, weights), class_weights(codes, classes, weights)
 
 
-def counts_by_chunk(codes: RowValues) -> Codes:
-    """Return how many rows each chunk has of each class; rows in memory are one chunk."""
-    parts = gathered(np.bincount, codes)
-    classes = max(len(part) for part in parts)
-    return np.stack([np.pad(part, (0, classes - len(part))) for part in parts])
-
-
 def gram(X: Any, weights: Any = None, dtype: npt.DTypeLike = np.float64) -> Array:
     """Return XᵀX, or Xᵀdiag(weights)X: an array of shape (p, p), summed in ``dtype``.
 
@@ -245,6 +239,25 @@ def between_factor(sums: Array, counts: Array) -> Array:
     present = counts > 0
     factor: Array = sums[:, present] / np.sqrt(counts[present])
     return factor
+
+
+# The order of rows within their class.
+
+
+def best_of_each_class(codes: Any, confidence: Any, share: float) -> Any:
+    """Mark the most confident ``share`` of the rows of each class; ties go to the first."""
+    if isinstance(codes, Chunks):
+        return best_in_chunks(codes, confidence, share)
+    return ranks_in_class(codes, -confidence) < np.ceil(share * np.bincount(codes))[codes]
+
+
+def ranks_in_class(codes: Codes, keys: Array) -> Codes:
+    """Return the place of each row among those of its class, the least key first; rows in memory."""
+    order = np.lexsort((keys, codes))
+    counts = np.bincount(codes)
+    ranks = np.empty(len(codes), dtype=np.intp)
+    ranks[order] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[order]]
+    return ranks
 
 
 # Scores.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.rows.chunks import Chunks
-from unseen.rows.passes import counts_by_chunk, summed
 from unseen.typing import Array, Codes
 
 DIGIT_BITS = 11
@@ -22,14 +21,14 @@ def best_in_chunks(codes: Chunks, confidence: Chunks, share: float) -> Chunks:
     passes that only count.
     """
     keys = confidence.mapped(_ordered).kept()
-    counts = counts_by_chunk(codes).sum(axis=0)
+    counts = codes.class_counts().sum(axis=0)
     classes, left = len(counts), np.ceil(share * counts).astype(np.int64)
     least = np.zeros(classes, dtype=keys.dtype)
     shift = 8 * keys.dtype.itemsize
     while shift:
         width = min(DIGIT_BITS, shift)
         shift -= width
-        (counted,) = summed(_digits, codes, keys, given=(least, shift, width))
+        (counted,) = codes.summed(_digits, keys, given=(least, shift, width))
         # From the largest digit down, the one at which the rows that are still wanted run out.
         above = np.cumsum(counted[:, ::-1], axis=1)[:, ::-1]
         digit = np.maximum((above >= np.maximum(left, 1)[:, None]).sum(axis=1) - 1, 0)

@@ -267,7 +267,7 @@ def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
     model = task.model(statistics)
     candidates = candidates_of(model, task.vectors, task.own)
     pool = Pool(scaled_rows(X, task.scaling), model.space, task.known)
-    start = start_of(model, candidates, pool, plan.shares, plan.smoothing)
+    start = start_of(model, candidates, pool, plan.shares)
     for state in adapt(pool, candidates.prior, start, plan):
         yield Transduction(model, candidates, state)
     if state.step.error_scale <= SHIFTED:

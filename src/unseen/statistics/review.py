@@ -15,20 +15,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from unseen.rows.kernels import Scaling
 from unseen.rows.labelled import Rows, content_keys, sampled
-from unseen.rows.passes import blocks
-from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
-from unseen.statistics.adaptation import EVEN_TIE, FIRM_TIE, Plan, adapt, start_of
-from unseen.statistics.held_out import fit_calibration, sorted_masses
-from unseen.statistics.seen_model import SeenModel, candidates_of, seen_model
-from unseen.statistics.visual_space import (
-    SCALED_ROWS,
-    Pool,
-    scaled_rows,
-    seen_statistics,
-    usual_scaling,
+from unseen.statistics.adaptation import (
+    EVEN_TIE,
+    FIRM_TIE,
+    Assignment,
+    Plan,
+    State,
+    adapt,
+    start_of,
 )
+from unseen.statistics.held_out import fit_calibration, sorted_masses
+from unseen.statistics.seen_model import (
+    Candidates,
+    SeenModel,
+    candidates_of,
+    model_of_scaled,
+    sketched,
+)
+from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, Codes, RowValues
 
 FEWEST_TO_REHEARSE = 6
@@ -176,27 +181,22 @@ def review_pool(
         return None
     few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
-    scaling = usual_scaling(some.X)
-    basis = None
-    if min(some.X.shape) > SKETCH_COLUMNS:
-        basis = first_directions(scaled_rows(some.thinned(LEAST_ROWS).X, scaling))
-    few, some = _sketched(few, scaling, basis), some._replace(X=_sketched(some.X, scaling, basis))
-    model = seen_model(seen_statistics(some, K, "none"), seen, None, some.X.dtype)
+    some, few = sketched(some, few, some.thinned(LEAST_ROWS).X)
+    model = model_of_scaled(some, seen)
     review = rehearse(model, some, L, len(few), rehearsals)
-    candidates, sketch = candidates_of(model, vectors, np.full(L, -1)), Pool(few, model.space)
-    *_, end = adapt(sketch, candidates.prior, start_of(model, candidates, sketch, None), Plan())
+    _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())
     review = review.of_pool(evenness(end.shares), end.shares)
     return _calibrated(review, some, seen, L, len(few)) if calibrates else review
 
 
-def _sketched(X: Array, scaling: Scaling, basis: Array | None) -> Array:
-    """Return scaled rows in the directions of the basis, block by block."""
-    if basis is None:
-        return np.asarray(scaled_rows(X, scaling))
-    out = np.empty((len(X), basis.shape[1]), dtype=X.dtype)
-    for part in blocks(len(X), SCALED_ROWS):
-        out[part] = scaled_rows(X[part], scaling) @ basis
-    return out
+def _adapted(
+    model: SeenModel, candidates: Candidates, X: Array, plan: Plan
+) -> tuple[Assignment, State]:
+    """Run the rounds on rows of the sketch; return the start and where they ended."""
+    pool = Pool(X, model.space)
+    start = start_of(model, candidates, pool, plan.shares)
+    *_, end = adapt(pool, candidates.prior, start, plan)
+    return start, end
 
 
 def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehearsals: int) -> Review:
@@ -229,9 +229,7 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
     X, codes = sample.X[held_rows], place[sample.codes[held_rows]]
     starts, gains, rehearsed = [], [], []
     for chosen in _pools(X, codes, len(held)):
-        pool = Pool(X[chosen], model.space)
-        start = start_of(model, candidates, pool, None)
-        *_, end = adapt(pool, candidates.prior, start, Plan())
+        start, end = _adapted(model, candidates, X[chosen], Plan())
         state = end.assignment
         starts.append(_accuracy(start.scores, codes[chosen], len(held)))
         accuracy = _accuracy(state.scores + state.biases, codes[chosen], len(held))
@@ -259,17 +257,14 @@ def _answers(review: Review, rows: Rows, sample: Rows, seen: Array, held: Codes)
     class means would tell the labels.
     """
     others = np.setdiff1d(np.arange(len(seen)), held)
-    statistics = seen_statistics(rows.of_classes(others), len(others), "none")
-    model = seen_model(statistics, seen[others], None, rows.X.dtype)
+    model = model_of_scaled(rows.of_classes(others), seen[others])
     candidates = candidates_of(model, seen[held], np.full(len(held), -1))
     judged = sample.of_classes(held)
-    pool = Pool(judged.X, model.space)
     shares = np.full(len(held), 1 / len(held))
     if LEAST_BELIEF <= review.even <= 1 - LEAST_BELIEF:
-        *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, None), Plan())
-        shares = end.shares
+        shares = _adapted(model, candidates, judged.X, Plan())[1].shares
     plan = replace(review, learned_shares=shares).plan(Plan())
-    *_, end = adapt(pool, candidates.prior, start_of(model, candidates, pool, plan.shares), plan)
+    _, end = _adapted(model, candidates, judged.X, plan)
     S = end.assignment.scores + end.assignment.biases
     few = np.argsort(content_keys(judged.X), kind="stable")[:CALIBRATION_ROWS]
     return S[few] / max(float(S.std(axis=1).mean()), 1e-12), judged.codes[few]

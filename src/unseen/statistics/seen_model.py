@@ -15,8 +15,15 @@ import numpy.typing as npt
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.statistics.semantic_process import ErrorLaw, PrototypeMap, SemanticProcess, fit_process
-from unseen.statistics.visual_space import SeenStatistics, Space, scaled_rows, seen_statistics
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
+from unseen.statistics.semantic_process import ErrorLaw, Predictor, PrototypeMap, fit_process
+from unseen.statistics.visual_space import (
+    SeenStatistics,
+    Space,
+    scaled_rows,
+    seen_statistics,
+    usual_scaling,
+)
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -66,30 +73,6 @@ class SeenModel(NamedTuple):
         return Predictor(process, coef, constant, law)
 
 
-class Predictor(NamedTuple):
-    """Prototypes m = φ(a)B + c in the coordinates of scaled rows, and the law of their errors."""
-
-    process: SemanticProcess
-    coef: Array
-    """B (f, p)."""
-    constant: Array
-    law: ErrorLaw
-
-    def __call__(self, vectors: Array) -> Array:
-        """Return the prototypes of classes, (L, p)."""
-        return np.asarray(self.process.features(vectors) @ self.coef + self.constant)
-
-    def in_space(self, space: Space) -> PrototypeMap:
-        """Return the map from semantics to prototypes in a space."""
-        turned = space.turned_in_double(np.vstack([self.coef, self.constant - space.center]))
-        return PrototypeMap(turned[:-1].T, turned[-1], self.process.ridge, self.process.features)
-
-    def class_covariance(self, vectors: Array) -> Array:
-        """Return the covariance of errors over classes; all may be shifted alike."""
-        C = self.process.covariance(vectors)
-        return np.asarray(C + float(np.diag(C).mean()))
-
-
 def seen_model(
     statistics: SeenStatistics, vectors: Array | None, shrinkage: float | None, dtype: npt.DTypeLike
 ) -> SeenModel:
@@ -101,6 +84,20 @@ def seen_model(
         shrinkage = LEAST_SHRINKAGE + (MOST_SHRINKAGE - LEAST_SHRINKAGE) * min(1.0, scarcity)
     rounds = statistics.whitened(shrinkage, dtype)
     return SeenModel(start, rounds, statistics.means, statistics.counts, vectors)
+
+
+def model_of_scaled(rows: Rows, vectors: Array) -> SeenModel:
+    """Build the model of rows that are scaled already; their codes are places among the vectors."""
+    return seen_model(seen_statistics(rows, len(vectors), "none"), vectors, None, rows.X.dtype)
+
+
+def sketched(rows: Rows, pool: Array, examples: Array) -> tuple[Rows, Array]:
+    """Return rows and a pool scaled, and where they are wide, in the first directions of examples."""
+    scaling, basis = usual_scaling(rows.X), None
+    if min(rows.X.shape) > SKETCH_COLUMNS:
+        basis = first_directions(scaled_rows(examples, scaling))
+    space = Space(scaling, np.zeros(rows.X.shape[1]), basis)
+    return rows._replace(X=space(rows.X)), space(pool)
 
 
 class Task(NamedTuple):
@@ -186,8 +183,12 @@ class Answer(NamedTuple):
         dtype = model.space.full_matrix.dtype
         means = space.of_means(model.means).astype(dtype)
         offsets = np.zeros(len(points)) if offsets is None else offsets
-        predictor = candidates.predictor
-        predict = None if predictor is None else predictor.in_space(space)
+        predict = None
+        if (predictor := candidates.predictor) is not None:
+            lines = np.vstack([predictor.coef, predictor.constant - space.center])
+            *coef, constant = space.turned_in_double(lines)
+            process = predictor.process
+            predict = PrototypeMap(np.array(coef).T, constant, process.ridge, process.features)
         kept_space = space.then(space.full_matrix.astype(dtype))
         return cls(kept_space, means, points.astype(dtype), offsets, predict)
 

@@ -11,6 +11,7 @@ leave-one-class-out error, which has a closed form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -198,6 +199,25 @@ class SemanticProcess:
             np.maximum(shrunk - noise, LEAST_VARIANCE * shrunk),
             max(rest - noise, LEAST_VARIANCE * rest),
         )
+
+
+class Predictor(NamedTuple):
+    """Prototypes m = φ(a)B + c in the coordinates of scaled rows, and the law of their errors."""
+
+    process: SemanticProcess
+    coef: Array
+    """B (f, p)."""
+    constant: Array
+    law: ErrorLaw
+
+    def __call__(self, vectors: Array) -> Array:
+        """Return the prototypes of classes, (L, p)."""
+        return np.asarray(self.process.features(vectors) @ self.coef + self.constant)
+
+    def class_covariance(self, vectors: Array) -> Array:
+        """Return the covariance of errors over classes; all may be shifted alike."""
+        C = self.process.covariance(vectors)
+        return np.asarray(C + float(np.diag(C).mean()))
 
 
 def fit_process(vectors: Array, means: Array, rows: Array | None, scaling: Scaling) -> SemanticProcess:

@@ -32,8 +32,6 @@ class StrangerAnswers:
     unknown: Any
     strangers_: Any
     stranger_proba_: Array
-    _beside_bystanders = False
-    """Whether the rounds of the next fit are run beside the seen classes that are no candidates."""
     labelled_round_: Any
 
     def _fit_beside_strangers(
@@ -99,7 +97,7 @@ class StrangerAnswers:
                 f"{type(self).__name__} looks for strangers in rows in memory only, and X comes in "
                 "chunks. Give np.asarray(X), or set strangers=None."
             )
-        self.strangers_, self._beside_bystanders = None, False
+        self.strangers_ = None
         if y is None and not self.needs_labelled_rows:  # type: ignore[attr-defined]
             y = np.full(len(X), None, dtype=object)
         fit(X, y, weights, known, observer)
@@ -115,15 +113,12 @@ class StrangerAnswers:
         labelled, certain = Rows(X, codes).labelled(), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
         called, odds = self._judged(found, X, pool, certain)
-        again = called.any() and self._learns_from_pool()
-        self._beside_bystanders = getattr(found, "beside_bystanders", False)
-        if again or self._beside_bystanders:
+        if called.any() and self._learns_from_pool():
             fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
             self._note_left_out(X, called, pool)
             if not found.judges_rows:  # it judged distances to the classes of the first fit
                 found = self._found(labelled, seen, classes, X[pool], share)
                 called, odds = self._judged(found, X, pool, certain)
-        self._beside_bystanders = False
         best = self._pool_labels(X, pool)
         labels = np.empty(len(X), dtype=np.result_type(classes, best))
         labels[codes != UNLABELLED], labels[pool] = classes[codes[codes != UNLABELLED]], best
@@ -145,16 +140,7 @@ class StrangerAnswers:
         """Learn what tells strangers."""
         candidates, vectors = self._resolve()  # type: ignore[attr-defined]
         own = place_among(candidates, classes)
-        even = self._even_shares() if self._can_run_beside_bystanders() else None
-        return fit_strangers(labelled, pool, seen, vectors, own, share, even)
-
-    def _can_run_beside_bystanders(self) -> bool:
-        """Tell whether the rounds of the estimator can be run beside bystanders."""
-        return False
-
-    def _even_shares(self) -> bool:
-        """Tell whether the rounds of the first fit imposed equal class shares."""
-        return False
+        return fit_strangers(labelled, pool, seen, vectors, own, share)
 
     def _seen_by(self, found: Any, X: Any) -> Array:
         """Return what ``strangers_`` looks at: the rows."""

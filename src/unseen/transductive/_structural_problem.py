@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.inductive.bilinear import Choice, semantic_coordinates, semantic_ridge
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import in_chunks
 from unseen.solvers.moments import (
@@ -26,7 +25,7 @@ from unseen.solvers.structural import (
     ridge_by,
     two_domains,
 )
-from unseen.typing import Array, Solve
+from unseen.typing import Array, RowValues, Solve
 
 ROUND_ERROR = 4e-3
 """Bound on the relative error of solutions in a subspace. The error of scores is a tenth of it,
@@ -41,6 +40,15 @@ SHARE_NOT_GATHERED = 0.5
 """From this share of trusted rows the whole pool is used: rows of weight 0 cost less than a copy."""
 
 
+class Domain(NamedTuple):
+    """The classes of the labelled rows, or those of the pool."""
+
+    vectors: Array
+    """A (r, K), in coordinates of the span of both domains."""
+    ridge: Array
+    """H = AAᵀ + μI."""
+
+
 class StructuralProblem:
     """The convex problem of :mod:`unseen.solvers.structural`, solved again as labels are trusted.
 
@@ -48,30 +56,28 @@ class StructuralProblem:
     ----------
     rows : Rows
         Labelled rows.
-    A, B : arrays of shape (q, K) and (q, L)
-        Semantics of their classes, and of the candidates.
-    choice : Choice
-        C, μ and the sums over X.
+    seen, candidates : Domain
+        Their classes, and those of the pool.
+    span : array of shape (q, r)
+        The orthonormal basis of the coordinates of both.
+    sums : Sums
+        Of the labelled rows.
+    C : float
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        A: Array,
-        B: Array,
-        choice: Choice,
+        self, rows: Rows, seen: Domain, candidates: Domain, span: Array, sums: Sums, C: float
     ) -> None:
-        joint, self._span = semantic_coordinates(np.concatenate([A, B], axis=1))
-        self._A, self._B = joint[:, : A.shape[1]], joint[:, A.shape[1] :]
+        self._seen, self._candidates, self._span = seen, candidates, span
         self._X, self._codes, self._weights = rows
-        self._choice, self._labels = choice, choice.sums.labels
+        self._sums, self._C = sums, C
         self._metric: Metric | None = None
         self._inverse: Solve | None = None
         self._solved: Array = np.empty((0, 0))
         self._dual: Array | None = None
         self._near: Array | None = None
-        second = choice.sums.second
-        many = len(rows.X) >= second.width and pays(second, len(joint))
+        second = sums.second
+        many = len(rows.X) >= second.width and pays(second, len(seen.vectors))
         self._space = second.subspace(ROUND_ERROR) if many else None
 
     def measure(self, C: float, shrinkage: float | None, sums: Sums | None = None) -> None:
@@ -85,22 +91,21 @@ class StructuralProblem:
         sums : Sums, optional
             Of the rows whose covariance it is, when they are not those of the problem.
         """
-        metric = covariance_metric(self._choice.sums if sums is None else sums, shrinkage)
-        self._choice, self._metric, self._dual = replace(self._choice, C=C), metric, None
+        metric = covariance_metric(self._sums if sums is None else sums, shrinkage)
+        self._C, self._metric, self._dual = C, metric, None
         if self._space is not None and metric is not None:
             self._space.with_metric(metric.spread)
 
     @property
     def total(self) -> float:
         """The number of labelled rows, or their weight."""
-        return float(self._choice.sums.counts.sum())
+        return float(self._sums.counts.sum())
 
     def labelled_only(self, tol: float, last: bool = True, max_iter: int = 100) -> StructuralSolution:
         """Solve ASTE; its gap is certified unless rounds follow."""
         nothing = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
         X, moments, metric, basis = self._coordinates(nothing)[1:]
-        G = ridge_by(metric, moments, self._choice.C)
-        solve = one_domain(G, semantic_ridge(self._A, self._choice.mu), self._space)
+        solve = one_domain(ridge_by(metric, moments, self._C), self._seen.ridge, self._space)
         return self._frank_wolfe(X, basis, solve, tol=tol, max_iter=max_iter, certified=last)
 
     def with_pseudo_labels(
@@ -115,13 +120,13 @@ class StructuralProblem:
         if gathered:
             rows = rows.trusted()
         pool, X, moments, metric, basis = self._coordinates(rows.X)
-        C, mu = self._choice.C, self._choice.mu
-        second, labels, sizes = moments_of(pool, rows.codes, self._B.shape[1], rows.weights)
+        B = self._candidates.vectors
+        second, labels, sizes = moments_of(pool, rows.codes, B.shape[1], rows.weights)
         solve = two_domains(
-            ridge_by(metric, moments, C),
-            semantic_ridge(self._A, mu),
-            ridge_by(metric, second, C),
-            semantic_ridge(self._B, mu),
+            ridge_by(metric, moments, self._C),
+            self._seen.ridge,
+            ridge_by(metric, second, self._C),
+            self._candidates.ridge,
             self._space,
             self._near,
             ROUND_ERROR if last else ROUGH_ERROR,
@@ -131,7 +136,7 @@ class StructuralProblem:
             basis,
             solve,
             start=self._dual if basis is None else None,
-            pseudo_sums=2 * labels @ self._B.T,
+            pseudo_sums=2 * labels @ B.T,
             pseudo_weight=float(sizes.sum()),
             tol=tol,
             max_iter=max_iter,
@@ -145,7 +150,7 @@ class StructuralProblem:
         """Write few rows in their own span, where the metric is the identity."""
         X = self._X
         if len(X) + len(pool) >= X.shape[1] or in_chunks(X) or in_chunks(pool):
-            return pool, X, self._choice.sums.second, self._metric, None
+            return pool, X, self._sums.second, self._metric, None
         rows, solved = np.concatenate([pool, X]), None
         if self._metric is not None and self._inverse is None:
             self._inverse = self._metric.solver(len(rows))
@@ -158,12 +163,12 @@ class StructuralProblem:
         return pool, X, Moments(X, self._weights), None, basis
 
     def _frank_wolfe(
-        self, X: Any, basis: Array | None, solve: Solve, **options: object
+        self, X: RowValues, basis: Array | None, solve: Solve, **options: object
     ) -> StructuralSolution:
         """Solve for the labelled rows, in the coordinates of a basis or as they are."""
-        labels = self._labels if basis is None else None
+        labels = self._sums.labels if basis is None else None
         given = {"weights": self._weights, "labels": labels, **options}
-        solution = frank_wolfe(X, self._codes, self._A, solve, **given)
+        solution = frank_wolfe(X, self._codes, self._seen.vectors, solve, **given)
         V = solution.compatibility
         self._dual = solution.dual_sums if basis is None else None
         self._near = V if basis is None else None

@@ -12,8 +12,7 @@ from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.published import CODE, PAPER, UNVERIFIED, choices, holds, sets
 from unseen.rows.kernels import Scaling, scaled, unit_rows
-from unseen.rows.labelled import best_of_each_class
-from unseen.rows.passes import class_sums
+from unseen.rows.passes import best_of_each_class, class_sums
 from unseen.statistics.graph import neighbour_graph
 from unseen.statistics.visual_space import SeenStatistics, Space
 from unseen.transductive._clusters import matched_clusters, pool_clusters

@@ -170,9 +170,8 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             return np.zeros(len(pool), dtype=np.intp)
         X = self._gathered(labelled, pool)
         weights = np.ones(N) if weights is None else weights
-        scored_pool = PoolScorer(self, pool, vectors)
-        start = _probabilities(scored_pool())
-        rounds = SelfPacedRounds(start, strategy, known=split.known, observer=split.observer)
+        scored_pool = _Probabilities(self, pool, vectors)
+        rounds = SelfPacedRounds(scored_pool, strategy, known=split.known, observer=split.observer)
         for selection in rounds:
             omega = self.pool_weight * float(weights.sum()) / max(float(selection.weights.sum()), 1e-12)
             joined = Rows(
@@ -183,7 +182,6 @@ class MaxMarginSSL(TransductiveClassifier, BilinearClassifier):
             )
             V = self._descend(joined, coordinates, V, K, random)
             self.compatibility_ = (V @ E.T).astype(dtype)
-            rounds.scores = _probabilities(scored_pool())
         self.history_ = rounds.history
         return np.asarray(rounds.first_round)
 
@@ -242,6 +240,9 @@ def two_group_hinge(scores: Array, codes: Codes, first: int) -> tuple[Array, Arr
     return structured_hinge(np.where(other, lowest, scores), codes)
 
 
-def _probabilities(found: PoolScores) -> PoolScores:
-    """Put probabilities in the place of scores, which are not regressed on labels here."""
-    return np.exp(found[1]), found[1]
+class _Probabilities(PoolScorer):
+    """Gives probabilities in the place of scores, which are not regressed on labels here."""
+
+    def __call__(self) -> PoolScores:
+        _, log_p = super().__call__()
+        return np.exp(log_p), log_p

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.base import ZeroShotClassifier
 from unseen.rows import kernels
 from unseen.rows.known import Known
 from unseen.rows.passes import argmax, constant, kept, log_probabilities, mapped, spread, summed
@@ -44,15 +45,15 @@ class Round:
 class SelfPacedRounds:
     """One round for each share of a strategy, then up to ``settle`` more at the last share.
 
-        rounds = SelfPacedRounds(start, strategy)
+        rounds = SelfPacedRounds(scored_pool, strategy)
         for selection in rounds:
             ...learn from labelled rows and the selection...
-            rounds.scores = the pool as the new model sees it
 
     Parameters
     ----------
-    start : (g, log p)
-        The pool as the inductive model sees it.
+    scored_pool : callable
+        Returns (g, log p): the pool as the model sees it. It is called for the start and after each
+        round that selected rows.
     strategy : SelectionStrategy
     settle : int
         Rounds at the last share until no prediction changes.
@@ -64,8 +65,6 @@ class SelfPacedRounds:
 
     Attributes
     ----------
-    scores : (g, log p)
-        The pool as the last model sees it; the caller sets it in each round.
     last : bool
         Whether the last share has been reached: rounds before decide only which rows are next.
     history : list of Round
@@ -75,63 +74,77 @@ class SelfPacedRounds:
 
     def __init__(
         self,
-        start: PoolScores,
+        scored_pool: Callable[[], PoolScores],
         strategy: SelectionStrategy,
         settle: int = 0,
         known: Known | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self.scores = start
         self.last = False
         self.history: list[Round] = []
-        self.first_round: RowValues = constant(start[0], 0)
         self._strategy, self._settle = strategy, settle
         self._known, self._observer = known, observer
+        self._scored_pool = scored_pool
+        self._look()
+        self.first_round: RowValues = constant(self._scores[0], 0)
 
     def __iter__(self) -> Iterator[Selection]:
-        clamped = self._clamped()
-        self._show(0, clamped)
+        self._show(0)
         planned = self._strategy.shares
         for number, share in enumerate(planned + (planned[-1],) * self._settle, start=1):
             self.last = number >= len(planned)
-            selection = self._strategy.select(*clamped, share)
-            if self._known is not None:
-                selection = selection.with_known(self._known)
-            before = kept(argmax(clamped[0]))
-            lost, counts = summed(
-                kernels.trusted_loss, self.scores[0], selection.codes, selection.weights
-            )
-            selected, loss = int(counts.sum()), float("nan")
-            if selected:
-                loss = float(lost) / selected
-                chosen, given = selection.weights, (number,)
-                self.first_round = kept(
-                    mapped(kernels.first_time, self.first_round, chosen, given=given)
-                )
+            selection, labels = self._selected(share), self._labels()
+            loss, counts = self._loss(selection)
+            if counts.any():
+                self._note_first(selection, number)
                 yield selection
-                clamped = self._clamped()
-            (moved,) = summed(kernels.differences, argmax(clamped[0]), before)
-            changed = float(moved) / len(before) if len(before) else 0.0
-            covered = int((counts > 0).sum())
-            self.history.append(Round(number, selection.threshold, selected, covered, loss, changed))
+                self._look()
+            changed = self._changed(labels)
+            sizes = int(counts.sum()), int((counts > 0).sum())
+            self.history.append(Round(number, selection.threshold, *sizes, loss, changed))
             logger.debug("self-paced round %s", self.history[-1])
-            self._show(number, clamped)
+            self._show(number)
             if number > len(planned) and changed == 0:
                 break
 
-    def _clamped(self) -> PoolScores:
-        """Return the pool as the model sees it, known rows certain of their class."""
-        if self._known is None:
-            return self.scores
-        embedding, log_p = self.scores
-        return (
-            self._known.clamp_probabilities(embedding),
-            self._known.clamp_log_probabilities(log_p),
-        )
+    def _look(self) -> None:
+        """Score the pool as the model is now; known rows are certain of their class."""
+        self._scores = self._clamped = self._scored_pool()
+        if self._known is not None:
+            embedding, log_p = self._scores
+            self._clamped = (
+                self._known.clamp_probabilities(embedding),
+                self._known.clamp_log_probabilities(log_p),
+            )
 
-    def _show(self, number: int, clamped: PoolScores) -> None:
+    def _selected(self, share: float) -> Selection:
+        """Select pseudo-labels, and every known row with them."""
+        selection = self._strategy.select(*self._clamped, share)
+        return selection if self._known is None else selection.with_known(self._known)
+
+    def _labels(self) -> Any:
+        """Return the class that the model predicts for each row."""
+        return kept(argmax(self._clamped[0]))
+
+    def _loss(self, selection: Selection) -> tuple[float, Array]:
+        """Return the mean loss of Eq. (16) over the selected rows, and how many each class has."""
+        rows = self._scores[0], selection.codes, selection.weights
+        total, counts = summed(kernels.trusted_loss, *rows)
+        return float(total) / int(counts.sum()) if counts.any() else float("nan"), counts
+
+    def _note_first(self, selection: Selection, number: int) -> None:
+        """Note the round of the rows that are selected for the first time."""
+        rows = self.first_round, selection.weights
+        self.first_round = kept(mapped(kernels.first_time, *rows, given=(number,)))
+
+    def _changed(self, labels: RowValues) -> float:
+        """Return the share of the pool whose predicted class is another than before."""
+        (moved,) = summed(kernels.differences, argmax(self._clamped[0]), labels)
+        return float(moved) / len(labels) if len(labels) else 0.0
+
+    def _show(self, number: int) -> None:
         if self._observer is not None:
-            P = np.exp(clamped[1])
+            P = np.exp(self._clamped[1])
             P = P if self._known is None else self._known.clamp_probabilities(P)
             show_round(self._observer, number, P)
 
@@ -157,7 +170,7 @@ class PoolScorer:
         The vectors of the candidates.
     """
 
-    def __init__(self, model: Any, pool: object, vectors: Array) -> None:
+    def __init__(self, model: ZeroShotClassifier, pool: RowValues, vectors: Array) -> None:
         self._model, self._pool, self._vectors = model, pool, vectors
         self._sharpness: float | None = None
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from unseen.exceptions import AdaptationWarning
 from unseen.rows import kernels
 from unseen.rows.known import Known
-from unseen.rows.labelled import Rows, best_of_each_class
-from unseen.rows.passes import argmax, class_weights, kept, largest, like, mapped
+from unseen.rows.labelled import Rows
+from unseen.rows.passes import argmax, best_of_each_class, class_weights, kept, largest, like, mapped
 from unseen.statistics.review import Review, review_pool
 from unseen.statistics.transport import balance, estimate_prior
 from unseen.typing import Array, Codes, RowValues
@@ -48,9 +48,10 @@ class Selection:
         """Return the trusted rows of the pool with their labels and weights."""
         return Rows(pool, self.codes, self.weights).trusted()
 
-    def weights_times(self, factor: float) -> Any:
+    def weights_times(self, factor: float) -> RowValues:
         """Return the weight of every row, times a factor."""
-        return mapped(np.multiply, self.weights, given=(factor,))
+        weights: RowValues = mapped(np.multiply, self.weights, given=(factor,))
+        return weights
 
     def with_known(self, known: Known) -> Selection:
         """Return the selection with every known row in it, under its known class.
@@ -165,15 +166,17 @@ class BalancedSelection:
             f"{log_p.shape[1]} positive numbers, one a candidate. Got {self.prior!r} instead."
         )
 
-    def _confidence(self, log_p: RowValues, codes: RowValues) -> Any:
-        if self.by == "probability":
-            return mapped(kernels.own_score, log_p, codes)
-        if self.by != "margin":
+    def _confidence(self, log_p: RowValues, codes: RowValues) -> RowValues:
+        if self.by not in ("probability", "margin"):
             raise ValueError(
                 "The 'by' parameter of BalancedSelection must be 'probability' or 'margin'. "
                 f"Got {self.by!r} instead."
             )
-        return mapped(_margin, log_p)
+        margin = self.by == "margin"
+        confidence: RowValues = (
+            mapped(_margin, log_p) if margin else mapped(kernels.own_score, log_p, codes)
+        )
+        return confidence
 
 
 @dataclass(frozen=True)

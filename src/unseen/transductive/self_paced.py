@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,12 +105,11 @@ class SelfPaced(WrappingClassifier, TransductiveClassifier):
         if not len(split.pool):
             self.history_ = []
             return np.zeros(0, dtype=np.intp)
-        start = self._pool_scores(split.pool)
-        rounds = SelfPacedRounds(start, strategy, self.settle, split.known, split.observer)
+        scored_pool = partial(self._pool_scores, split.pool)
+        rounds = SelfPacedRounds(scored_pool, strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             more = selection.of(split.pool).recoded(code_of)
             self._teach(_with_rows(split.rows, more), classes, candidates, compress)
-            rounds.scores = self._pool_scores(split.pool)
         self.history_ = rounds.history
         return rounds.first_round
 

@@ -25,7 +25,6 @@ from unseen.statistics.adaptation import (
     inductive_answer,
     transduce,
 )
-from unseen.statistics.bystanders import transduce_beside_bystanders
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Answer, Task
 from unseen.transductive._pool import Compress, Split
@@ -198,8 +197,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     def _adapt(self, split: Split, task: Task, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
-        rounds = transduce_beside_bystanders if self._beside_bystanders else transduce
-        stages = rounds(task, split.pool, plan)
+        stages = transduce(task, split.pool, plan)
         stage = next(stages)
         start, first_round = stage.state.assignment, constant(split.pool, 0)
         self.start_objective_ = stage.state.step.objective
@@ -236,13 +234,6 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             return None
         scores = mapped(kernels.unclamped, end.scores, given=(end.biases,))
         return self.review_.temperature * spread(scores)
-
-    def _can_run_beside_bystanders(self) -> bool:
-        """Tell whether class shares are free, and enough classes are seen for rehearsals."""
-        return self.review_ is not None
-
-    def _even_shares(self) -> bool:
-        return self.review_ is not None and self.review_.even >= 0.5
 
     def _plan(self, candidates: Array) -> Plan:
         """Return how rounds are run, before any review."""

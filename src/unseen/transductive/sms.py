@@ -161,7 +161,7 @@ class SMS(TransductiveClassifier, BilinearClassifier):
         labels = sums.labels
         del choice, sums, V  # p × q and p × p are large: drop what the rounds do not need
         scored_pool = PoolScorer(self, pool, split.vectors)
-        rounds = SelfPacedRounds(scored_pool(), strategy, self.settle, split.known, split.observer)
+        rounds = SelfPacedRounds(scored_pool, strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             rows = selection.chosen
             X, codes, weights = pool[rows], selection.codes[rows], omega * selection.weights[rows]
@@ -170,7 +170,6 @@ class SMS(TransductiveClassifier, BilinearClassifier):
             del X
             self.compatibility_ = two_domains(G, H, G2, H2)(R).astype(dtype)
             del G2  # release these rows before the next are gathered
-            rounds.scores = scored_pool()
         self.history_ = rounds.history
         return np.asarray(rounds.first_round)
 

@@ -10,7 +10,12 @@ import numpy.typing as npt
 from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.aste import DESCENT
-from unseen.inductive.bilinear import BilinearClassifier, Choice
+from unseen.inductive.bilinear import (
+    BilinearClassifier,
+    Choice,
+    semantic_coordinates,
+    semantic_ridge,
+)
 from unseen.published import PAPER, choices, sets
 from unseen.rows.labelled import Rows
 from unseen.rows.passes import constant
@@ -18,7 +23,7 @@ from unseen.solvers.moments import Sums
 from unseen.solvers.structural import StructuralSolution
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.transductive._structural_descent import StructuralDescent
-from unseen.transductive._structural_problem import StructuralProblem
+from unseen.transductive._structural_problem import Domain, StructuralProblem
 from unseen.transductive.rounds import PoolScorer, SelfPacedRounds
 from unseen.transductive.selection import Selection, reviewed_strategy
 from unseen.typing import Array, CandidateClasses, RandomState, RowValues
@@ -178,11 +183,10 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             self.history_ = []
             return constant(split.pool, 0)
         scored_pool = PoolScorer(self, split.pool, split.vectors)
-        rounds = SelfPacedRounds(scored_pool(), strategy, self.settle, split.known, split.observer)
+        rounds = SelfPacedRounds(scored_pool, strategy, self.settle, split.known, split.observer)
         for selection in rounds:
             trusted = self._trusted(split, selection, problem.total, compress)
             self._take(problem.with_pseudo_labels(trusted, self.tol, rounds.last), split.pool.dtype)
-            rounds.scores = scored_pool()
         self.history_ = rounds.history
         return rounds.first_round
 
@@ -213,7 +217,7 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
         choice = self._choose_ridges(rows, seen.T, C, mu, held=held)
         if self.solver != "exact":
             return self._start_descent(split, rows, choice, held)
-        problem = StructuralProblem(rows, seen.T, split.vectors.T, choice)
+        problem = StructuralProblem(rows, *self._domains(split, choice.mu), choice.sums, choice.C)
         self._take(problem.labelled_only(self.tol, not rounds), split.rows.X.dtype)
         self.inductive_ = self.compatibility_
         self._calibrate(split.rows, seen, choice.temperature)
@@ -225,6 +229,12 @@ class TASTE(TransductiveClassifier, BilinearClassifier):
             self.C_ = ROUND_C * choice.unit
         problem.measure(self.C_, shrinkage, full)
         return problem
+
+    def _domains(self, split: Split, mu: float) -> tuple[Domain, Domain, Array]:
+        """Return the seen classes and the candidates in coordinates of their span, and its basis."""
+        coordinates, span = semantic_coordinates(np.concatenate([split.seen, split.vectors]).T)
+        A, B = np.split(coordinates, [len(split.seen)], axis=1)
+        return Domain(A, semantic_ridge(A, mu)), Domain(B, semantic_ridge(B, mu)), span
 
     def _start_descent(
         self, split: Split, rows: Rows, choice: Choice, held: Rows | None

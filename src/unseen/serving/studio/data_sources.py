@@ -98,12 +98,8 @@ def photographs(
     )
     network = features.backbone(backbone or features.DEFAULT_BACKBONE)
 
-    def report_progress(progress: features.Progress) -> None:
-        if on_progress is not None:
-            on_progress(progress.done, progress.total)
-
     with features.FeatureStore() as store:
-        data = labelling.extract(preparation, network, store, report_progress)
+        data = labelling.extract(preparation, network, store, _reporter(on_progress))
     return replace(data, notes=[*data.notes, preparation.separation.verdict])
 
 
@@ -130,13 +126,18 @@ def texts(
         Called with how many texts are done, and of how many.
     """
     preparation = labelling.prepare_texts(path, classes, column=column or "text", seen=seen)
-
-    def report_progress(progress: features.Progress) -> None:
-        if on_progress is not None:
-            on_progress(progress.done, progress.total)
-
     with features.FeatureStore() as store:
-        return labelling.extract_texts(preparation, features.text_encoder(), store, report_progress)
+        encoder = features.text_encoder()
+        return labelling.extract_texts(preparation, encoder, store, _reporter(on_progress))
+
+
+def _reporter(
+    on_progress: Callable[[int, int], None] | None,
+) -> Callable[[features.Progress], None] | None:
+    """Return what an extraction calls, from what is to be called with how many items are done."""
+    if on_progress is None:
+        return None
+    return lambda progress: on_progress(progress.done, progress.total)
 
 
 def read_source(source: Source, library: Library, tell: Callable[[int, int], None]) -> PoolData:
