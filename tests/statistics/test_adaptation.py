@@ -73,6 +73,35 @@ def test_assignment_meets_the_shares_and_its_energy_is_that_of_its_labels() -> N
     np.testing.assert_allclose(labels(again), Q, atol=1e-5)
 
 
+def test_shares_imposed_halfway_are_between_those_of_the_pool_and_the_imposed_ones() -> None:
+    pool, prior = problem(3)
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    S = np.asarray(pool.scores(prior.prototypes))
+    learned = learned_biases(labels(assign(S, None, np.zeros(4))).sum(axis=0))
+    exact = assign(S, shares, np.zeros(4))
+    found = assign(S, shares, np.zeros(4), learned=learned)
+    np.testing.assert_allclose(found.biases, (exact.biases + learned) / 2, atol=1e-9)
+    misses = [
+        np.abs(labels(one).mean(axis=0) - shares).sum()
+        for one in (exact, found, assign(S, None, learned))
+    ]
+    assert misses[0] < 1e-5 < misses[1] < misses[2]
+    Q = labels(found)
+    least = float((Q * (np.log(Q) - S - found.biases)).sum())
+    linear = len(S) * (shares @ exact.biases - SMOOTHING / 4 * learned.sum()) / 2
+    assert found.energy == pytest.approx(least + linear, rel=1e-5)
+
+
+def test_rounds_impose_shares_exactly_or_halfway() -> None:
+    pool, prior = problem(3)
+    exact, half = (
+        rounds(pool, prior, shares=np.full(4, 0.25), halfway=halfway, rounds=2)
+        for halfway in (False, True)
+    )
+    uneven = [np.abs(one[-1].shares - 0.25).sum() for one in (exact, half)]
+    assert uneven[0] < 1e-4 < uneven[1]
+
+
 @pytest.mark.parametrize("shares", ["none", "equal", "learned"])
 @pytest.mark.parametrize("known", [0, 2, 4])
 @pytest.mark.parametrize("seed", range(3))

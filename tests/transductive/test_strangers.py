@@ -11,7 +11,7 @@ import pytest
 import unseen
 from toys import Toy, make_toy
 from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes, SharedSpacePrototypes
-from unseen.metrics import stranger_auroc
+from unseen.metrics import per_class_accuracy, stranger_auroc
 
 MODELS = {
     "flagship": lambda semantics, **given: SelfPacedPrototypes(semantics, **given),
@@ -92,6 +92,23 @@ def test_without_the_parameter_nobody_is_a_stranger(toy: Toy) -> None:
     assert (model.stranger_proba(toy.X) == 0).all()
     alone = SelfPacedPrototypes(toy.semantics, strangers="auto").fit(toy.X[toy.train], toy.y[toy.train])
     assert (alone.stranger_proba_ == 0).all()
+
+
+def test_a_class_that_nobody_named_costs_the_others_less() -> None:
+    """Equal shares make candidates take its rows; imposed halfway, they leave room for it."""
+    toy = make_toy(seed=5, seen=18, unseen=8)
+    gone = np.unique(toy.y[toy.unseen])[:2].tolist()
+    table = {c: vector for c, vector in toy.semantics.items() if c not in gone}
+    X, y = toy.transductive()
+    truth, named = toy.y[toy.unseen], ~np.isin(toy.y[toy.unseen], gone)
+    models = SelfPacedPrototypes(table), SelfPacedPrototypes(table, strangers="auto")
+    right = []
+    for model in models:
+        answers = model.fit(X, y).decision_function(toy.X[toy.unseen]).argmax(axis=1)
+        right.append(per_class_accuracy(truth[named], model.classes_[answers][named]))
+        assert model.review_.even > 0.5
+        assert model.review_.halfway == (model.strangers is not None)
+    assert right[1] > right[0] + 0.05
 
 
 def test_messages(toy: Toy) -> None:

@@ -126,137 +126,139 @@ def open_files_limit() -> int:
     return 2**20 if soft == resource.RLIM_INFINITY else soft
 
 
-def bounded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol with these limits, which it lacks."""
+class _BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits, which it lacks."""
 
-    class Bounded(HttpToolsProtocol):
-        _header_timer: asyncio.TimerHandle | None = None
-        _read_timer: asyncio.TimerHandle | None = None
-        _refusal = 400
-        _overhead = 0  # bytes of this message that are not body, less those that are
-        _fed = 0  # bytes that the parser is given now
-        _ended = False  # whether a message ended among them
-        _complete = True  # whether the message that began last is there
-        _in_headers = False  # whether its headers are not
-        _heard = False  # whether anything was read since we await a request
-        _is_socket = False  # whether it is a web socket now, with a protocol of its own
+    limits: ConnectionLimits
+    """Of the process; a subclass has them."""
+    _header_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
+    _refusal = 400
+    _overhead = 0  # bytes of this message that are not body, less those that are
+    _fed = 0  # bytes that the parser is given now
+    _ended = False  # whether a message ended among them
+    _complete = True  # whether the message that began last is there
+    _in_headers = False  # whether its headers are not
+    _heard = False  # whether anything was read since we await a request
+    _is_socket = False  # whether it is a web socket now, with a protocol of its own
 
-        def connection_made(self, transport: Any) -> None:
-            if len(self.connections) >= limits.connections and not limits.make_room():
-                self.transport = transport
-                self._refuse(503)
-                return
-            super().connection_made(transport)
-            transport.set_write_buffer_limits(high=0)  # so that we hear of every byte that waits
+    def connection_made(self, transport: Any) -> None:
+        if len(self.connections) >= self.limits.connections and not self.limits.make_room():
+            self.transport = transport
+            self._refuse(503)
+            return
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that we hear of every byte that waits
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_awaiting_request()
+        self._stop_awaiting_reader()
+        super().connection_lost(exc)
+
+    # what comes in
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        self._fed, self._ended, self._heard = len(data), False, True
+        super().data_received(data)
+        if self._is_socket:
+            return  # no request is to come: a deadline for one would cut the socket off
+        self._overhead += len(data)
+        if not self._complete and self._overhead > HEADER_BYTES:
+            self._refuse(431)
+        elif self._header_timer is None and (self._in_headers or self._is_idle()):
             self._await_request()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_awaiting_request()
-            self._stop_awaiting_reader()
-            super().connection_lost(exc)
+    def is_unheard(self) -> bool:
+        return not self._heard and has_arrived(self.transport)
 
-        # ---------------------------------------------------------------- what comes in
+    def _is_idle(self) -> bool:
+        """Tell whether no request has begun: empty lines before it are skipped, without end."""
+        return self._complete and (self.cycle is None or self.cycle.response_complete)
 
-        def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
-                return
-            self._fed, self._ended, self._heard = len(data), False, True
-            super().data_received(data)
-            if self._is_socket:
-                return  # no request is to come: a deadline for one would cut the socket off
-            self._overhead += len(data)
-            if not self._complete and self._overhead > HEADER_BYTES:
-                self._refuse(431)
-            elif self._header_timer is None and (self._in_headers or self._is_idle()):
-                self._await_request()
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._complete, self._in_headers = False, True
+        self._overhead = -self._fed if self._ended else 0  # what came before is of another message
 
-        def is_unheard(self) -> bool:
-            return not self._heard and has_arrived(self.transport)
+    def on_headers_complete(self) -> None:
+        self._in_headers = False
+        self._stop_awaiting_request()
+        if len(self.headers) > HEADER_COUNT or self._header_bytes() > HEADER_BYTES:
+            self._refusal = 431
+            raise ValueError("too many headers")
+        if len(self.pipeline) >= PIPELINED_REQUESTS:
+            self._refusal = 503
+            raise ValueError("too many requests at once")
+        super().on_headers_complete()
 
-        def _is_idle(self) -> bool:
-            """Tell whether no request has begun: empty lines before it are skipped, without end."""
-            return self._complete and (self.cycle is None or self.cycle.response_complete)
+    def on_body(self, body: bytes) -> None:
+        self._overhead -= 2 * len(body)
+        super().on_body(body)
 
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._complete, self._in_headers = False, True
-            self._overhead = -self._fed if self._ended else 0  # what came before is of another message
+    def on_message_complete(self) -> None:
+        self._ended = self._complete = True
+        super().on_message_complete()
 
-        def on_headers_complete(self) -> None:
-            self._in_headers = False
-            self._stop_awaiting_request()
-            if len(self.headers) > HEADER_COUNT or self._header_bytes() > HEADER_BYTES:
-                self._refusal = 431
-                raise ValueError("too many headers")
-            if len(self.pipeline) >= PIPELINED_REQUESTS:
-                self._refusal = 503
-                raise ValueError("too many requests at once")
-            super().on_headers_complete()
+    def on_response_complete(self) -> None:
+        more = bool(self.pipeline)
+        super().on_response_complete()
+        if not more and not self.transport.is_closing():
+            self._heard = not self._complete  # the rest of a body may still come
+            self.limits.asking[self] = None
 
-        def on_body(self, body: bytes) -> None:
-            self._overhead -= 2 * len(body)
-            super().on_body(body)
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(self._refusal)
 
-        def on_message_complete(self) -> None:
-            self._ended = self._complete = True
-            super().on_message_complete()
+    def handle_websocket_upgrade(self) -> None:
+        self._is_socket = True
+        self.transport.set_write_buffer_limits()  # its protocol has limits of its own
+        super().handle_websocket_upgrade()
 
-        def on_response_complete(self) -> None:
-            more = bool(self.pipeline)
-            super().on_response_complete()
-            if not more and not self.transport.is_closing():
-                self._heard = not self._complete  # the rest of a body may still come
-                limits.asking[self] = None
+    def _header_bytes(self) -> int:
+        if self._overhead + self._fed <= HEADER_BYTES:
+            return 0  # as nearly always
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-        def send_400_response(self, msg: str) -> None:
-            self._refuse(self._refusal)
+    def _refuse(self, status: int) -> None:
+        """Answer and close; nothing more is read."""
+        self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self.transport.close()
 
-        def handle_websocket_upgrade(self) -> None:
-            self._is_socket = True
-            self.transport.set_write_buffer_limits()  # its protocol has limits of its own
-            super().handle_websocket_upgrade()
+    def _await_request(self) -> None:
+        self._stop_awaiting_request()
+        self.limits.asking[self] = None
+        self._header_timer = self.loop.call_later(self.limits.seconds, self.transport.abort)
 
-        def _header_bytes(self) -> int:
-            if self._overhead + self._fed <= HEADER_BYTES:
-                return 0  # as nearly always
-            return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+    def _stop_awaiting_request(self) -> None:
+        self.limits.asking.pop(self, None)
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
 
-        def _refuse(self, status: int) -> None:
-            """Answer and close; nothing more is read."""
-            self.transport.write(
-                STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n"
-            )
-            self.transport.close()
+    # what goes out
 
-        def _await_request(self) -> None:
-            self._stop_awaiting_request()
-            limits.asking[self] = None
-            self._header_timer = self.loop.call_later(limits.seconds, self.transport.abort)
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_awaiting_reader()
+        self.limits.unread[self] = None
+        patience = self.limits.seconds + self.transport.get_write_buffer_size() / SLOWEST_READER
+        self._read_timer = self.loop.call_later(patience, self.transport.abort)
+        self.limits.bound_unread(self)
 
-        def _stop_awaiting_request(self) -> None:
-            limits.asking.pop(self, None)
-            if self._header_timer is not None:
-                self._header_timer.cancel()
-                self._header_timer = None
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_awaiting_reader()
 
-        # ---------------------------------------------------------------- what goes out
+    def _stop_awaiting_reader(self) -> None:
+        self.limits.unread.pop(self, None)
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._stop_awaiting_reader()
-            limits.unread[self] = None
-            patience = limits.seconds + self.transport.get_write_buffer_size() / SLOWEST_READER
-            self._read_timer = self.loop.call_later(patience, self.transport.abort)
-            limits.bound_unread(self)
 
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self._stop_awaiting_reader()
-
-        def _stop_awaiting_reader(self) -> None:
-            limits.unread.pop(self, None)
-            if self._read_timer is not None:
-                self._read_timer.cancel()
-                self._read_timer = None
-
-    return Bounded
+def bounded_protocol(limits: ConnectionLimits) -> type[_BoundedProtocol]:
+    """Return the protocol with these limits."""
+    return type("BoundedProtocol", (_BoundedProtocol,), {"limits": limits})

@@ -87,17 +87,24 @@ class Assignment(NamedTuple):
 
 
 def assign(
-    S: RowValues, shares: Array | None, biases: Array, smoothing: float | Array = SMOOTHING
+    S: RowValues,
+    shares: Array | None,
+    biases: Array,
+    smoothing: float | Array = SMOOTHING,
+    learned: Array | None = None,
 ) -> Assignment:
-    """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ."""
+    """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ.
+
+    With ``learned``, log Lπ of learned shares, biases lie halfway between these and the exact ones.
+    """
+    free = biases if learned is None else learned
+    energy = -len(S) / len(free) * float((smoothing * free).sum())
     if shares is not None:
         biases = exact_biases(S, shares, start=biases)
+        met = len(S) * float(shares @ biases)
+        energy, biases = (met, biases) if learned is None else ((energy + met) / 2, (biases + free) / 2)
     (total,) = summed(kernels.log_partition, S, given=(biases,))
-    energy = -float(total)
-    if shares is not None:
-        energy += len(S) * float(shares @ biases)
-    else:
-        energy -= len(S) / len(biases) * float((smoothing * biases).sum())
+    energy -= float(total)
     return Assignment(S, biases, kept(mapped(kernels.soft_labels, S, given=(biases,))), energy)
 
 
@@ -132,19 +139,11 @@ def exact_biases(
     return bias
 
 
-def start_of(
-    model: SeenModel,
-    candidates: Candidates,
-    pool: Pool,
-    shares: Array | None,
-    smoothing: float | Array = SMOOTHING,
-) -> Assignment:
+def start_of(model: SeenModel, candidates: Candidates, pool: Pool, plan: Plan) -> Assignment:
     """Return the first soft labels, in the strongly shrunk space; no share has been learned yet."""
     S = replace(pool, space=model.start_space).scores(candidates.start)
-    biases = np.zeros(len(candidates.start))
-    if np.ndim(smoothing):
-        biases = learned_biases(biases, smoothing)
-    return assign(S, shares, biases, smoothing)
+    biases = learned_biases(np.zeros(len(candidates.start)), plan.smoothing)
+    return assign(S, plan.shares, biases, plan.smoothing, biases if plan.halfway else None)
 
 
 class Plan(NamedTuple):
@@ -159,6 +158,8 @@ class Plan(NamedTuple):
     smoothing: float | Array = SMOOTHING
     """α, where shares are learned; for all classes or one for each."""
     rounds: int = ROUNDS
+    halfway: bool = False
+    """Whether shares are imposed halfway only: what the pool says of them counts as much."""
 
     def biases(self, state: Assignment, mass: Array) -> Array:
         """Return log Lπ where shares are learned; where they are imposed, where to search from."""
@@ -231,7 +232,8 @@ def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[S
         points = metric.root(means) / np.sqrt(TEMPERATURE)
         S = pool.scores(points, metric.root(points) / np.sqrt(TEMPERATURE))
         biases = plan.biases(state.assignment, state.totals[0])
-        after = assign(S, plan.shares, biases, plan.smoothing)
+        learned = learned_biases(state.totals[0], plan.smoothing) if plan.halfway else None
+        after = assign(S, plan.shares, biases, plan.smoothing, learned)
         energy = after.energy + prior.energy(means, tie) / TEMPERATURE
         step = Step.between(state.assignment, after, energy, scale)
         state = State(points, metric, after, pool.totals(after.labels), step)
@@ -267,7 +269,7 @@ def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
     model = task.model(statistics)
     candidates = candidates_of(model, task.vectors, task.own)
     pool = Pool(scaled_rows(X, task.scaling), model.space, task.known)
-    start = start_of(model, candidates, pool, plan.shares)
+    start = start_of(model, candidates, pool, plan)
     for state in adapt(pool, candidates.prior, start, plan):
         yield Transduction(model, candidates, state)
     if state.step.error_scale <= SHIFTED:

@@ -51,6 +51,6 @@ def labels_beside_bystanders(
     all_vectors = np.concatenate([vectors, model.vectors[others]])
     together = candidates_of(model, all_vectors, np.concatenate([own, others]))
     plan = bystander_plan(L, len(others))
-    start = start_of(model, together, pool, None, plan.smoothing)
+    start = start_of(model, together, pool, plan)
     *_, end = adapt(pool, together.prior, start, plan)
     return prior, np.asarray(end.assignment.labels[:, :L], dtype=float)

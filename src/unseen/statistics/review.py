@@ -103,6 +103,8 @@ class Review:
     """Probability that the pool's classes are of like size; the weight of equal shares."""
     learned_shares: Array | None = None
     """Of the pool."""
+    halfway: bool = False
+    """Whether class shares are imposed halfway only."""
 
     def of_pool(self, value: float, learned_shares: Array) -> Review:
         """Return the review of a pool whose learned shares have this evenness."""
@@ -129,7 +131,8 @@ class Review:
         """Return rounds that meet these shares, or the same where the pool is not even at all."""
         if self.even < LEAST_BELIEF:
             return plan
-        return plan._replace(shares=self.shares, tie=FIRM_TIE + self.even * (EVEN_TIE - FIRM_TIE))
+        looser = self.even * (EVEN_TIE - FIRM_TIE) / (2 if self.halfway else 1)
+        return plan._replace(shares=self.shares, tie=FIRM_TIE + looser, halfway=self.halfway)
 
     @property
     def alarms(self) -> dict[str, str]:
@@ -162,6 +165,7 @@ def review_pool(
     vectors: Array,
     rehearsals: int = REHEARSALS,
     calibrates: bool = False,
+    halfway: bool = False,
 ) -> Review | None:
     """Review a pool whose candidates are all unseen; None where too few classes can be rehearsed.
 
@@ -175,6 +179,8 @@ def review_pool(
     rehearsals : int
     calibrates : bool
         Whether probabilities and prediction sets are calibrated as well.
+    halfway : bool
+        Whether class shares are to be imposed halfway only.
     """
     K, L = len(seen), len(vectors)
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
@@ -183,7 +189,7 @@ def review_pool(
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
     some, few = sketched(some, few, some.thinned(LEAST_ROWS).X)
     model = model_of_scaled(some, seen)
-    review = rehearse(model, some, L, len(few), rehearsals)
+    review = replace(rehearse(model, some, L, len(few), rehearsals), halfway=halfway)
     _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())
     review = review.of_pool(evenness(end.shares), end.shares)
     return _calibrated(review, some, seen, L, len(few)) if calibrates else review
@@ -194,7 +200,7 @@ def _adapted(
 ) -> tuple[Assignment, State]:
     """Run the rounds on rows of the sketch; return the start and where they ended."""
     pool = Pool(X, model.space)
-    start = start_of(model, candidates, pool, plan.shares)
+    start = start_of(model, candidates, pool, plan)
     *_, end = adapt(pool, candidates.prior, start, plan)
     return start, end
 

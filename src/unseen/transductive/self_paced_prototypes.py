@@ -251,15 +251,18 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
     def _reviewed(self, plan: Plan, split: Split) -> Plan:
         """Review the pool, if its class shares are free and all candidates are unseen.
 
-        Beside seen candidates, nearly equal shares are learned.
+        Beside seen candidates, nearly equal shares are learned. Where strangers may be in the pool,
+        shares are imposed halfway only: candidates would take rows of strangers to meet them.
         """
         auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
         seen = split.own >= 0
         if auto and seen.any() and not seen.all():
             return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:
-            classes = split.seen, split.vectors
-            self.review_ = review_pool(split.rows, split.pool, *classes, self.rehearsals, True)
+            classes, halfway = (split.seen, split.vectors), self.strangers is not None
+            self.review_ = review_pool(
+                split.rows, split.pool, *classes, self.rehearsals, calibrates=True, halfway=halfway
+            )
         if self.review_ is None:
             return plan
         self.alarms_, self.name_doubt_ = self.review_.alarms, self.review_.doubt
