@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -28,8 +29,9 @@ LIMITS = {
 """Modules, ways from one module to another, and pairs of modules that call each other both ways."""
 
 
-def module_of(frame: FrameType) -> str | None:
-    path = Path(frame.f_code.co_filename)
+@cache
+def module_of(file: str) -> str | None:
+    path = Path(file)
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else None
 
 
@@ -39,12 +41,12 @@ def walked(run: Callable[[], object]) -> tuple[set[str], set[tuple[str, str]]]:
     ways: set[tuple[str, str]] = set()
 
     def step(frame: FrameType, event: str, _: object) -> None:
-        here = module_of(frame) if event == "call" else None
+        here = module_of(frame.f_code.co_filename) if event == "call" else None
         if here is None or frame.f_code.co_name in NOT_STEPS:
             return
         modules.add(here)
         above = frame.f_back
-        while above is not None and (caller := module_of(above)) is None:
+        while above is not None and (caller := module_of(above.f_code.co_filename)) is None:
             above = above.f_back
         if above is not None and caller != here:
             ways.add((caller, here))
