@@ -101,8 +101,9 @@ def assign(
     energy = -len(S) / len(free) * float((smoothing * free).sum())
     if shares is not None:
         biases = exact_biases(S, shares, start=biases)
-        met = len(S) * float(shares @ biases)
-        energy, biases = (met, biases) if learned is None else ((energy + met) / 2, (biases + free) / 2)
+        force = 1.0 if learned is None else 0.5
+        energy = force * len(S) * float(shares @ biases) + (1 - force) * energy
+        biases = force * biases + (1 - force) * free
     (total,) = summed(kernels.log_partition, S, given=(biases,))
     energy -= float(total)
     return Assignment(S, biases, kept(mapped(kernels.soft_labels, S, given=(biases,))), energy)

@@ -21,8 +21,8 @@ from unseen.rows.labelled import Rows, content_keys, places_in_class
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, measured
 from unseen.statistics.bystanders import bystanders_of, labels_beside_bystanders
-from unseen.statistics.seen_model import Prior, SeenModel, seen_model
-from unseen.statistics.visual_space import Pool, Space, scaled_rows, seen_statistics, usual_scaling
+from unseen.statistics.seen_model import Prior, SeenModel, model_of_scaled
+from unseen.statistics.visual_space import Pool, Space, scaled_rows, usual_scaling
 from unseen.typing import Array, Codes, Mask
 
 FEWEST_CLASSES = 10
@@ -201,9 +201,7 @@ def fit_strangers(
     basis = first_directions(X) if min(X.shape) > SKETCH_COLUMNS else np.eye(X.shape[1], dtype=X.dtype)
     learned = _kept_for_means(sample)
     sketch = Rows(X @ basis, sample.codes)
-    model = seen_model(
-        seen_statistics(sketch.take(np.flatnonzero(learned)), len(seen), "none"), seen, None, X.dtype
-    )
+    model = model_of_scaled(sketch.take(np.flatnonzero(learned)), seen)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, sketch, learned, len(vectors), size)
     sketched = np.asarray(scaled_rows(pool, scaling)) @ basis
