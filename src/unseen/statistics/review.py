@@ -30,9 +30,9 @@ from unseen.statistics.seen_model import (
     Candidates,
     SeenModel,
     candidates_of,
-    model_of_scaled,
-    sketched,
+    model_of_sketch,
 )
+from unseen.statistics.sketch import Sketch
 from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, Codes, RowValues
 
@@ -187,12 +187,13 @@ def review_pool(
         return None
     few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
-    some, few = sketched(some, few, some.thinned(LEAST_ROWS).X)
-    model = model_of_scaled(some, seen)
+    sketch = Sketch.of(some.X, some.thinned(LEAST_ROWS).X)
+    some, few = some._replace(X=sketch(some.X)), sketch(few)
+    model = model_of_sketch(some, seen, sketch)
     review = replace(rehearse(model, some, L, len(few), rehearsals), halfway=halfway)
     _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())
     review = review.of_pool(evenness(end.shares), end.shares)
-    return _calibrated(review, some, seen, L, len(few)) if calibrates else review
+    return _calibrated(review, some, model, L, len(few)) if calibrates else review
 
 
 def _adapted(
@@ -244,29 +245,31 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
     return starts[0], gains, rehearsed
 
 
-def _calibrated(review: Review, rows: Rows, seen: Array, candidates: int, pool_rows: int) -> Review:
+def _calibrated(review: Review, rows: Rows, model: SeenModel, candidates: int, size: int) -> Review:
     """Return the review with what probabilities and prediction sets need."""
-    sample: Rows = rows.thinned(max(1, round(pool_rows / candidates)))
+    assert model.vectors is not None
+    seen, sketch = model.vectors, model.sketch
+    sample: Rows = rows.thinned(max(1, round(size / candidates)))
     answers = []
     for number in range(len(review.start)):
         most = max(2, len(seen) // CALIBRATION_PARTS[number % len(CALIBRATION_PARTS)])
         order = np.argsort(content_keys(seen, number), kind="stable")
-        answers.append(_answers(review, rows, sample, seen, np.sort(order[: min(candidates, most)])))
+        held = np.sort(order[: min(candidates, most)])
+        others = np.setdiff1d(np.arange(len(seen)), held)
+        rest = model_of_sketch(rows.of_classes(others), seen[others], sketch)
+        answers.append(_answers(review, rest, sample.of_classes(held), seen[held]))
     calibration = fit_calibration(answers)
     return replace(review, **calibration._asdict(), masses=sorted_masses(answers, calibration))
 
 
-def _answers(review: Review, rows: Rows, sample: Rows, seen: Array, held: Codes) -> tuple[Array, Codes]:
+def _answers(review: Review, model: SeenModel, judged: Rows, vectors: Array) -> tuple[Array, Codes]:
     """Label rows of held-out classes through the rounds of the reviewed pool; return scores and truth.
 
-    The held-out classes take no part in the whitened spaces: the scatter of their rows about the true
-    class means would tell the labels.
+    The held-out classes take no part in the whitened spaces of the model: the scatter of their rows
+    about the true class means would tell the labels.
     """
-    others = np.setdiff1d(np.arange(len(seen)), held)
-    model = model_of_scaled(rows.of_classes(others), seen[others])
-    candidates = candidates_of(model, seen[held], np.full(len(held), -1))
-    judged = sample.of_classes(held)
-    shares = np.full(len(held), 1 / len(held))
+    candidates = candidates_of(model, vectors, np.full(len(vectors), -1))
+    shares = np.full(len(vectors), 1 / len(vectors))
     if LEAST_BELIEF <= review.even <= 1 - LEAST_BELIEF:
         shares = _adapted(model, candidates, judged.X, Plan())[1].shares
     plan = replace(review, learned_shares=shares).plan(Plan())

@@ -15,15 +15,9 @@ import numpy.typing as npt
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
-from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.semantic_process import ErrorLaw, Predictor, PrototypeMap, fit_process
-from unseen.statistics.visual_space import (
-    SeenStatistics,
-    Space,
-    scaled_rows,
-    seen_statistics,
-    usual_scaling,
-)
+from unseen.statistics.sketch import Sketch
+from unseen.statistics.visual_space import SeenStatistics, Space, seen_statistics
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -49,6 +43,8 @@ class SeenModel(NamedTuple):
     counts: Array
     vectors: Array | None
     """Class vectors (K, q); None if no class can be predicted."""
+    sketch: Sketch | None = None
+    """How rows were brought into the coordinates of the model, if they are a sketch of others."""
 
     def restricted(self, classes: Array) -> SeenModel:
         """Return the model of some of the classes, in the spaces of all."""
@@ -59,13 +55,13 @@ class SeenModel(NamedTuple):
         """Return what predicts prototypes, None if nothing can be predicted."""
         if self.vectors is None:
             return None
-        rows = None
-        if self.vectors.shape[1] == self.means.shape[1]:
-            rows = scaled_rows(np.asarray(self.vectors, dtype=float), self.space.scaling)
+        sketch = self.sketch or Sketch(self.space.scaling, None)
+        width = self.means.shape[1] if sketch.basis is None else len(sketch.basis)
+        rows = sketch.rows_of_classes(self.vectors) if self.vectors.shape[1] == width else None
         turned = self.start_space.turned_in_double
         start_rows = None if rows is None else turned(rows)
-        process = fit_process(self.vectors, turned(self.means), start_rows, self.space.scaling)
-        coef, constant = process.coefficients(self.means, rows)
+        process = fit_process(self.vectors, turned(self.means), start_rows, sketch.scaling)
+        coef, constant = process.coefficients(self.means, rows, sketch.basis)
         shared = None
         if process.features.shared and rows is not None:
             shared = self.space.turned_in_double(rows)
@@ -86,18 +82,10 @@ def seen_model(
     return SeenModel(start, rounds, statistics.means, statistics.counts, vectors)
 
 
-def model_of_scaled(rows: Rows, vectors: Array) -> SeenModel:
-    """Build the model of rows that are scaled already; their codes are places among the vectors."""
-    return seen_model(seen_statistics(rows, len(vectors), "none"), vectors, None, rows.X.dtype)
-
-
-def sketched(rows: Rows, pool: Array, examples: Array) -> tuple[Rows, Array]:
-    """Return rows and a pool scaled, and where they are wide, in the first directions of examples."""
-    scaling, basis = usual_scaling(rows.X), None
-    if min(rows.X.shape) > SKETCH_COLUMNS:
-        basis = first_directions(scaled_rows(examples, scaling))
-    space = Space(scaling, np.zeros(rows.X.shape[1]), basis)
-    return rows._replace(X=space(rows.X)), space(pool)
+def model_of_sketch(rows: Rows, vectors: Array, sketch: Sketch | None) -> SeenModel:
+    """Build the model of rows of a sketch; their codes are places among the vectors."""
+    statistics = seen_statistics(rows, len(vectors), "none")
+    return seen_model(statistics, vectors, None, rows.X.dtype)._replace(sketch=sketch)
 
 
 class Task(NamedTuple):

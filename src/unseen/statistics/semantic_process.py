@@ -147,7 +147,9 @@ class SemanticProcess:
         basis = self.kernel.basis
         return np.asarray((basis / (self.kernel.values + self.ridge)) @ basis.T)
 
-    def coefficients(self, means: Array, rows: Array | None) -> tuple[Array, Array]:
+    def coefficients(
+        self, means: Array, rows: Array | None, basis: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return B and c of the prototypes m = φ(a)B + c, in the coordinates of ``means``.
 
         Parameters
@@ -156,6 +158,8 @@ class SemanticProcess:
             Class means.
         rows : array of shape (K, q), optional
             The seen class vectors as rows of features; used in a shared space.
+        basis : array of shape (q, p), optional
+            Brings rows of features into these coordinates; None: they are in them.
         """
         target = means if rows is None else means - self.slope * rows
         middle = target.mean(axis=0)
@@ -165,7 +169,8 @@ class SemanticProcess:
             G = self.vectors.T @ G / self.scale
             constant = constant - self.center @ G
         if self.features.shared:
-            G = np.vstack([G, self.slope * np.eye(means.shape[1])])
+            turn = np.eye(means.shape[1]) if basis is None else basis
+            G = np.vstack([G, self.slope * turn])
         return G, constant
 
     def covariance(self, vectors: Array) -> Array:

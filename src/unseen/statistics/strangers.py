@@ -18,11 +18,11 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys, places_in_class
-from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, measured
 from unseen.statistics.bystanders import bystanders_of, labels_beside_bystanders
-from unseen.statistics.seen_model import Prior, SeenModel, model_of_scaled
-from unseen.statistics.visual_space import Pool, Space, scaled_rows, usual_scaling
+from unseen.statistics.seen_model import Prior, SeenModel, model_of_sketch
+from unseen.statistics.sketch import Sketch
+from unseen.statistics.visual_space import Pool, Space
 from unseen.typing import Array, Codes, Mask
 
 FEWEST_CLASSES = 10
@@ -195,16 +195,14 @@ def fit_strangers(
     share : float, optional
         Of strangers in the pool; None: it is learned.
     """
-    scaling = usual_scaling(rows.X)
     sample = rows.thinned(MOST_ROWS)
-    X = np.asarray(scaled_rows(sample.X, scaling))
-    basis = first_directions(X) if min(X.shape) > SKETCH_COLUMNS else np.eye(X.shape[1], dtype=X.dtype)
+    sketch = Sketch.of(rows.X, sample.X)
     learned = _kept_for_means(sample)
-    sketch = Rows(X @ basis, sample.codes)
-    model = model_of_scaled(sketch.take(np.flatnonzero(learned)), seen)
+    few = Rows(sketch(sample.X), sample.codes)
+    model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
-    scale = _rehearse(model, sketch, learned, len(vectors), size)
-    sketched = np.asarray(scaled_rows(pool, scaling)) @ basis
+    scale = _rehearse(model, few, learned, len(vectors), size)
+    sketched = sketch(pool)
     prior, labels = labels_beside_bystanders(model, Pool(sketched, model.space), vectors, own)
     others = bystanders_of(len(seen), own)
     view = _View(prior, model.space.of_means(model.means[others]))
@@ -217,8 +215,7 @@ def fit_strangers(
         found = scale.learned_share(sign) if share is None else share
         weight = 1 - scale.probabilities(sign, found)
     threshold = scale.threshold(sign) if share is None else float(np.quantile(sign, 1 - share))
-    # The basis is orthonormal, so that (x − basis·c)·basis = x·basis − c.
-    space = Space(scaling, basis @ model.space.center, basis @ model.space.full_matrix @ root)
+    space = sketch.then(model.space.center, model.space.full_matrix @ root)
     return StrangerModel(space, points, view.others @ root, usual, scale, found, threshold)
 
 
