@@ -16,25 +16,20 @@ of μ), so that directions in which means are not known yet count for less.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.rows import kernels
-from unseen.rows.passes import gram, kept, mapped, summed
+from unseen.rows.passes import kept, mapped, summed
 from unseen.statistics.seen_model import (
     TEMPERATURE,
-    Answer,
-    Candidates,
     Metric,
     Prior,
-    SeenModel,
-    Task,
-    candidates_of,
 )
 from unseen.statistics.transport import LARGEST_LOG_FACTOR
-from unseen.statistics.visual_space import Pool, SeenStatistics, Space, less_square, scaled_rows
+from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, RowValues
 
 TRUSTED = 0.5
@@ -64,15 +59,8 @@ ROUNDS = 8
 LEAST_MOVED = 2e-3
 """Rounds end when one moves less than this share of the label mass."""
 
-SHIFTED = 2.0
-"""Errors this many times as large as predicted show a pool of another domain: its scatter then
-counts in the covariance that whitens."""
-
 BIAS_RIDGE = 1e-6
 """ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
-
-SHIFT_REPEATS, SHIFT_ROUNDS = 2, 4
-"""How often that covariance is estimated again, and rounds after each time."""
 
 
 class Assignment(NamedTuple):
@@ -96,13 +84,15 @@ def assign(
     """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ.
 
     With ``learned``, log Lπ of learned shares, biases lie halfway between these and the exact ones.
+    Where there are more classes than shares, the first meet theirs in the rows that others leave them.
     """
     free = biases if learned is None else learned
     energy = -len(S) / len(free) * float((smoothing * free).sum())
     if shares is not None:
-        biases = exact_biases(S, shares, start=biases)
+        biases = exact_biases(S, shares, biases if len(shares) == len(biases) else free)
         force = 1.0 if learned is None else 0.5
-        energy = force * len(S) * float(shares @ biases) + (1 - force) * energy
+        imposed = len(S) * float(shares @ biases[: len(shares)])
+        energy = force * imposed + (1 - force) * energy
         biases = force * biases + (1 - force) * free
     (total,) = summed(kernels.log_partition, S, given=(biases,))
     energy -= float(total)
@@ -114,37 +104,37 @@ def exact_biases(
 ) -> Array:
     """Return the biases under which the totals of softmax(scores + biases) are N·prior.
 
+    Where ``prior`` has fewer classes than the scores, the biases of those behind stay as they start,
+    and N is the mass that the first classes start with.
+
     They minimise Σₙ log Σₖ exp(sₙₖ + bₖ) − N·prior·b + ½εN/L ‖b‖² by Newton's method. Third derivatives
     are bounded by second ones times the range of a step, so the step of length log(1 + β)/β, β its
     range, descends from anywhere. Where classes are far apart, the fixed points of
     :func:`~unseen.statistics.transport.class_biases` creep; this takes some ten passes, and the answer
     does not depend on rounding.
 
-    ``scores`` are (M, L), ``prior`` (L,) is positive and sums to one, ``start`` are biases near the
-    answer.
+    ``scores`` are (M, T), ``prior`` (L,) with L ≤ T is positive and sums to one, ``start`` (T,) are
+    biases near the answer.
     """
     P = kept(mapped(kernels.relative_probabilities, scores))
     rows, classes = scores.shape
-    bias = np.zeros(classes) if start is None else start - start.mean()
-    bias, weight = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), BIAS_RIDGE * rows / classes
-    for _ in range(max_iter):
+    free, weight = len(prior), BIAS_RIDGE * rows / classes
+    bias = np.zeros(classes) if start is None else start - (start.mean() if free == classes else 0.0)
+    bias, mass = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), float(rows)
+    for step_number in range(max_iter):
         totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
-        gradient = totals - rows * prior + weight * bias
-        curvature = np.diag(totals + weight) - products
-        step = -np.linalg.solve(curvature, gradient)
-        width = float(np.ptp(step))
+        totals, products = totals[:free], products[:free, :free]
+        if step_number == 0 and free < classes:
+            mass = float(totals.sum())
+        gradient = totals - mass * prior + weight * bias[:free]
+        step = -np.linalg.solve(np.diag(totals + weight) - products, gradient)
+        width = float(np.ptp(step)) if free == classes else float(np.ptp(np.append(step, 0.0)))
         damping = np.log1p(width) / width if width > 0 else 1.0
-        before, bias = bias, np.clip(bias + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
+        before, bias = bias, bias.copy()
+        bias[:free] = np.clip(before[:free] + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
         if np.abs(bias - before).max() < 1e-6:
             break
     return bias
-
-
-def start_of(model: SeenModel, candidates: Candidates, pool: Pool, plan: Plan) -> Assignment:
-    """Return the first soft labels, in the strongly shrunk space; no share has been learned yet."""
-    S = replace(pool, space=model.start_space).scores(candidates.start)
-    biases = learned_biases(np.zeros(len(candidates.start)), plan.smoothing)
-    return assign(S, plan.shares, biases, plan.smoothing, biases if plan.halfway else None)
 
 
 class Plan(NamedTuple):
@@ -217,6 +207,16 @@ class State(NamedTuple):
         """The share of each class in the pool, as soft labels have it."""
         return np.asarray(self.totals[0] / max(self.totals[0].sum(), 1e-300))
 
+    def first(self, classes: int) -> State:
+        """Return the same of the first classes alone."""
+        if len(self.points) == classes:
+            return self
+        scores, biases, labels, energy = self.assignment
+        mass, sums = self.totals
+        few = Assignment(scores[:, :classes], biases[:classes], labels[:, :classes], energy)
+        totals = mass[:classes], sums[:classes]
+        return self._replace(points=self.points[:classes], assignment=few, totals=totals)
+
 
 def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[State]:
     """Run rounds until soft labels settle; yield the start and the state after each round."""
@@ -241,60 +241,3 @@ def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[S
         yield state
         if step.moved < LEAST_MOVED:
             return
-
-
-class Transduction(NamedTuple):
-    """A state, and the model in whose space it is."""
-
-    model: SeenModel
-    candidates: Candidates
-    """The candidates before the pool was seen."""
-    state: State
-
-    def answer(self) -> Answer:
-        """Return the prototypes of this state, in the metric of its rounds."""
-        state, space = self.state, measured(self.model.space, self.state.metric)
-        return Answer.of(space, self.model, self.candidates, state.points, state.assignment.biases)
-
-
-def inductive_answer(task: Task) -> Answer:
-    """Return the prototypes that labelled rows and semantics give, without a pool."""
-    model = task.model(task.statistics())
-    candidates = candidates_of(model, task.vectors, task.own)
-    return Answer.of(model.start_space, model, candidates, candidates.start)
-
-
-def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
-    """Label the rows of a pool; yield the start and where each round ended."""
-    statistics = task.statistics()
-    model = task.model(statistics)
-    candidates = candidates_of(model, task.vectors, task.own)
-    pool = Pool(scaled_rows(X, task.scaling), model.space, task.known)
-    start = start_of(model, candidates, pool, plan)
-    for state in adapt(pool, candidates.prior, start, plan):
-        yield Transduction(model, candidates, state)
-    if state.step.error_scale <= SHIFTED:
-        return
-    again = plan._replace(rounds=min(SHIFT_ROUNDS, plan.rounds))
-    for _ in range(SHIFT_REPEATS):
-        model = task.model(with_pool(statistics, pool, state.assignment))
-        candidates = candidates_of(model, task.vectors, task.own)
-        pool = replace(pool, space=model.space)
-        rounds = adapt(pool, candidates.prior, state.assignment, again)
-        state = next(rounds)  # its labels are those of the last round
-        for state in rounds:
-            yield Transduction(model, candidates, state)
-
-
-def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> SeenStatistics:
-    """Return statistics that include the scatter of the pool about its classes."""
-    mass, sums = summed(kernels.soft_sums, pool.X, state.labels)
-    factor = sums.T / np.sqrt(np.maximum(mass, 1e-9))
-    scatter = less_square(gram(pool.X), factor)
-    scatter += statistics.scatter
-    return replace(statistics, scatter=scatter, pool_rows=len(pool))
-
-
-def measured(space: Space, metric: Metric) -> Space:
-    """Return the space of the points: Euclidean distance there is the metric, at temperature τ."""
-    return space.then(metric.root(space.full_matrix) / np.sqrt(TEMPERATURE))

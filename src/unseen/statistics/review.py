@@ -23,7 +23,6 @@ from unseen.statistics.adaptation import (
     Plan,
     State,
     adapt,
-    start_of,
 )
 from unseen.statistics.held_out import fit_calibration, sorted_masses
 from unseen.statistics.seen_model import (
@@ -33,6 +32,7 @@ from unseen.statistics.seen_model import (
     model_of_sketch,
 )
 from unseen.statistics.sketch import Sketch
+from unseen.statistics.transduction import Setting
 from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, Codes, RowValues
 
@@ -200,9 +200,9 @@ def _adapted(
     model: SeenModel, candidates: Candidates, X: Array, plan: Plan
 ) -> tuple[Assignment, State]:
     """Run the rounds on rows of the sketch; return the start and where they ended."""
-    pool = Pool(X, model.space)
-    start = start_of(model, candidates, pool, plan)
-    *_, end = adapt(pool, candidates.prior, start, plan)
+    setting = Setting(model, candidates, Pool(X, model.space))
+    start = setting.start(plan)
+    *_, end = adapt(setting.pool, setting.prior, start, plan)
     return start, end
 
 

@@ -6,7 +6,7 @@ the pool turn it into a posterior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -198,6 +198,21 @@ class Prior:
         """Which classes have no labelled rows."""
         return np.asarray(self.own == 0)
 
+    def beside(self, points: Array) -> Prior:
+        """Return the prior of these classes and, behind them, of others whose points are final."""
+        prototypes = np.vstack([self.prototypes, points])
+        return replace(
+            self, prototypes=prototypes, own=np.append(self.own, np.full(len(points), np.inf))
+        )
+
+    def with_unnamed(self, center: Array, variance: float, count: int) -> Prior:
+        """Return the prior of these classes and, behind them, of others of which nothing is known."""
+        L, own = len(self.covariance), np.append(self.own, np.zeros(count))
+        covariance = np.diag(np.full(L + count, variance))
+        covariance[:L, :L] = self.covariance
+        prototypes = np.vstack([self.prototypes, np.tile(center, (count, 1))])
+        return replace(self, prototypes=prototypes, own=own, covariance=covariance)
+
     def error_scale(self, n: Array, sums: Array) -> float:
         """Return ĉ: squared errors of prediction in the pool, in units of the expected ones.
 
@@ -241,6 +256,8 @@ class Prior:
             delta[free] = (T * rest) @ (T.T @ (D[free] - along @ law.basis.T))
             delta[free] += (T @ ((T.T @ along) * gain)) @ law.basis.T
             inside[free], outside[free] = (T**2) @ gain, (T**2) @ rest
+        moving = np.isfinite(self.own)  # the others are known, whatever the pool says
+        inside, outside = inside[moving], outside[moving]
         metric = Metric(law.basis, 1 / (1 + inside.mean(axis=0)), 1 / (1 + float(outside.mean())))
         return Posterior(np.asarray(self.prototypes + delta), metric)
 

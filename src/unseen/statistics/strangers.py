@@ -1,28 +1,32 @@
 """Strangers: rows of the pool that belong to no candidate.
 
-Two signs tell a stranger: a seen class that is no candidate explains it better than every candidate
-does, or it is far from every candidate. Each sign is taken in units of the pool's own spread. How much
-each counts, and how large both get without strangers, is learned in rehearsals: seen classes are held
-out, most of them play candidates, the rest classes that nobody named; held-out rows of the other seen
-classes are strangers as well.
+Three signs tell a stranger: a seen class that is no candidate explains it better than every candidate
+does, it is far from every candidate, or a class without a name takes it. The first two are in units of
+the pool's own spread. How much each counts, and how large they get without strangers, is learned in
+rehearsals: seen classes are held out, most of them play candidates, the rest classes that nobody named;
+held-out rows of the other seen classes are strangers as well.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys, places_in_class
-from unseen.statistics.adaptation import FIRM_TIE, SHIFT_DISCOUNT, measured
-from unseen.statistics.bystanders import bystanders_of, labels_beside_bystanders
-from unseen.statistics.seen_model import Prior, SeenModel, model_of_sketch
+from unseen.statistics.seen_model import SeenModel, model_of_sketch
 from unseen.statistics.sketch import Sketch
-from unseen.statistics.visual_space import Pool, Space
+from unseen.statistics.stranger_signs import (
+    PointGroups,
+    Signs,
+    signs_of,
+    standard_signs,
+    usual_signs,
+)
 from unseen.typing import Array, Codes, Mask
 
 FEWEST_CLASSES = 10
@@ -38,8 +42,8 @@ HELD_OUT_ROWS = 5
 MOST_ROWS = 60
 """Rows of a class that a rehearsal uses, at most."""
 
-PASSES = 1
-"""How often class means are taken again, each row counting by its probability of being no stranger."""
+LEAST_RISE = 0.1
+"""The least unit of a sign, where it is the same for nearly all rows."""
 
 TAIL_SHARES = np.geomspace(0.005, 0.2, 24)
 """Shares of the rows with the largest signs. For each the threshold is known that no larger share of
@@ -67,11 +71,11 @@ class SignScale:
     FILE_KEY = "stranger-sign-scale"
 
     middle: Array
-    """Of both standard signs without strangers: medians, (2,)."""
+    """Of the standard signs without strangers: medians, (3,)."""
     rise: Array
-    """How far the largest hundredth is above the median, (2,)."""
+    """How far the largest hundredth is above the median, or the deviation if that is more, (3,)."""
     weights: Array
-    """Of both, in these units, (2,)."""
+    """Of the signs, in these units, (3,)."""
     constant: float
     """The weighted sum and this constant are the log-odds, for ``REHEARSED_SHARE`` of strangers."""
     tail: Array
@@ -109,14 +113,10 @@ class StrangerModel:
     judges_rows: ClassVar[bool] = True
     """Whether it looks at rows, which no fit changes, or at their distances to the classes of one."""
 
-    space: Space
-    """In which rows are compared with points."""
-    points: Array
-    """The candidates, (L, d)."""
-    others: Array
-    """The seen classes that are no candidates, (K, d)."""
+    bystanders: PointGroups
+    unnamed: PointGroups
     usual: Array
-    """Median and median deviation of both signs in the pool, (2, 2)."""
+    """Median and median deviation of the first two signs in the pool, (2, 2)."""
     scale: SignScale
     share: float
     """Of strangers in the pool; given or learned."""
@@ -125,7 +125,7 @@ class StrangerModel:
 
     def sign(self, X: Array) -> Array:
         """Return the sign of being a stranger, one number a row."""
-        return self.scale(_standard(_signs(self.space(X), self.points, self.others), self.usual))
+        return self.scale(standard_signs(Signs(self.bystanders, self.unnamed)(X), self.usual))
 
     def probabilities(self, X: Array) -> Array:
         """Return the probability of being a stranger."""
@@ -134,48 +134,6 @@ class StrangerModel:
     def called(self, X: Array) -> Mask:
         """Tell which rows are called strangers."""
         return np.asarray(self.sign(X) > self.threshold)
-
-
-def _signs(Z: Array, points: Array, others: Array) -> Array:
-    """Return both signs, (N, 2): a seen class is nearer than all candidates; all of them are far."""
-    near = _distances(Z, points).min(axis=1)
-    other = near - _distances(Z, others).min(axis=1) if len(others) else np.zeros(len(Z))
-    return np.stack([other, near], axis=1)
-
-
-def _usual(signs: Array) -> Array:
-    middle = np.median(signs, axis=0)
-    return np.stack([middle, np.maximum(np.median(np.abs(signs - middle), axis=0), 1e-12)])
-
-
-def _standard(signs: Array, usual: Array) -> Array:
-    return np.asarray((signs - usual[0]) / usual[1])
-
-
-def _distances(Z: Array, points: Array) -> Array:
-    """Return half the squared distances, (N, L)."""
-    squares = np.einsum("ij,ij->i", Z, Z)[:, None] + np.einsum("ij,ij->i", points, points)
-    return np.asarray(0.5 * np.maximum(squares - 2 * (Z @ points.T), 0.0))
-
-
-class _View(NamedTuple):
-    """Rows and classes as the detector sees them."""
-
-    prior: Prior
-    others: Array
-    """Means of the seen classes that are no candidates, in the space of the model."""
-
-    def signs(self, Z: Array, labels: Array) -> tuple[Array, Array, Array]:
-        """Take class means by soft labels; return signs, the metric's root and the points.
-
-        ``Z`` are rows in the whitened space of the model.
-        """
-        mass, sums = labels.sum(axis=0), labels.T @ Z
-        tie = FIRM_TIE * max(1.0, self.prior.error_scale(mass, sums) / SHIFT_DISCOUNT)
-        means, metric = self.prior.posterior(mass, sums, tie)
-        identity = Space("none", np.zeros(Z.shape[1]), np.eye(Z.shape[1]))
-        root = measured(identity, metric).full_matrix
-        return _signs(Z @ root, means @ root, self.others @ root), root, means @ root
 
 
 def fit_strangers(
@@ -202,21 +160,13 @@ def fit_strangers(
     model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, few, learned, len(vectors), size)
-    sketched = sketch(pool)
-    prior, labels = labels_beside_bystanders(model, Pool(sketched, model.space), vectors, own)
-    others = bystanders_of(len(seen), own)
-    view = _View(prior, model.space.of_means(model.means[others]))
-    Z = np.asarray(model.space(sketched), dtype=float)
-    weight = np.ones(len(Z))
-    for _ in range(PASSES + 1):
-        signs, root, points = view.signs(Z, labels * weight[:, None])
-        usual = _usual(signs)
-        sign = scale(_standard(signs, usual))
-        found = scale.learned_share(sign) if share is None else share
-        weight = 1 - scale.probabilities(sign, found)
+    finder = signs_of(model, sketch(pool), vectors, own, sketch)
+    signs = finder(pool)
+    usual = usual_signs(signs)
+    sign = scale(standard_signs(signs, usual))
+    found = scale.learned_share(sign) if share is None else share
     threshold = scale.threshold(sign) if share is None else float(np.quantile(sign, 1 - share))
-    space = sketch.then(model.space.center, model.space.full_matrix @ root)
-    return StrangerModel(space, points, view.others @ root, usual, scale, found, threshold)
+    return StrangerModel(*finder, usual, scale, found, threshold)
 
 
 def _kept_for_means(sample: Rows) -> Mask:
@@ -244,7 +194,8 @@ def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, si
     signs, strange = (np.concatenate(part) for part in zip(*pairs, strict=True))
     usual = np.concatenate(alone)
     middle = np.median(usual, axis=0)
-    rise = np.maximum(np.quantile(usual, 0.99, axis=0) - middle, 1e-9)
+    rise = np.maximum(np.quantile(usual, 0.99, axis=0) - middle, usual.std(axis=0))
+    rise = np.maximum(rise, LEAST_RISE)
     wanted = np.where(strange, REHEARSED_SHARE, 1 - REHEARSED_SHARE)
     balance = wanted / np.where(strange, strange.mean(), 1 - strange.mean())
     odds = LogisticRegression().fit((signs - middle) / rise, strange, sample_weight=balance)
@@ -260,7 +211,6 @@ def _rehearsal(
     """Return standard signs and which rows are strangers; standard signs of a pool without any."""
     assert model.vectors is not None
     rest = np.setdiff1d(np.arange(len(model.vectors)), held)
-    others = model.space.of_means(model.means[rest])
     own = sketch.of_classes(np.sort(held)).thinned(size)
     is_named = np.isin(np.sort(held)[own.codes], named)
     spare = sketch.take(np.flatnonzero(np.isin(sketch.codes, rest) & ~learned))
@@ -271,7 +221,6 @@ def _rehearsal(
     found = []
     for X in (pool, known):
         unseen = model.vectors[named], np.full(len(named), -1)
-        prior, labels = labels_beside_bystanders(model.restricted(rest), Pool(X, model.space), *unseen)
-        signs, *_ = _View(prior, others).signs(np.asarray(model.space(X), dtype=float), labels)
-        found.append(_standard(signs, _usual(signs)))
+        signs = signs_of(model.restricted(rest), X, *unseen)(X)
+        found.append(standard_signs(signs, usual_signs(signs)))
     return (found[0], strange), found[1]

@@ -113,7 +113,7 @@ class StrangerAnswers:
         labelled, certain = Rows(X, codes).labelled(), pool[list(known or {})]
         found = self._found(labelled, seen, classes, X[pool], share)
         called, odds = self._judged(found, X, pool, certain)
-        if called.any() and self._learns_from_pool():
+        if called.any() and self._fits_without_called():
             fit(*_without(called, X, y, weights), _renumbered(known, called[pool]), None)
             self._note_left_out(X, called, pool)
             if not found.judges_rows:  # it judged distances to the classes of the first fit
@@ -157,8 +157,8 @@ class StrangerAnswers:
             rounds = np.full(len(left_out), -1, dtype=np.intp)
             rounds[~left_out], self.labelled_round_ = self.labelled_round_, rounds
 
-    def _learns_from_pool(self) -> bool:
-        """Tell whether the fit depends on the rows of the pool."""
+    def _fits_without_called(self) -> bool:
+        """Tell whether a second fit leaves out the rows that are called: those that it learns from."""
         return bool(self.learns_from_pool)  # type: ignore[attr-defined]
 
 

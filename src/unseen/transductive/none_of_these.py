@@ -99,7 +99,7 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
             self._fit_apart(self._fit_inside, read, labels, sample_weight, known, observer)
         return self
 
-    def _learns_from_pool(self) -> bool:
+    def _fits_without_called(self) -> bool:
         return bool(wrapped(self).learns_from_pool)
 
     def _fit_inside(

@@ -22,11 +22,11 @@ from unseen.statistics.adaptation import (
     Assignment,
     Plan,
     State,
-    inductive_answer,
-    transduce,
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Answer, Task
+from unseen.statistics.transduction import inductive_answer, transduce
+from unseen.statistics.unnamed import transduce_among_strangers
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
 from unseen.transductive.prototype_classifier import (
@@ -197,7 +197,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     def _adapt(self, split: Split, task: Task, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
-        stages = transduce(task, split.pool, plan)
+        run = transduce_among_strangers if self._among_strangers(split) else transduce
+        stages = run(task, split.pool, plan)
         stage = next(stages)
         start, first_round = stage.state.assignment, constant(split.pool, 0)
         self.start_objective_ = stage.state.step.objective
@@ -248,14 +249,24 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             return Plan(learn_shares=asked is not None, rounds=self.rounds)
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
+    def _among_strangers(self, split: Split) -> bool:
+        """Tell whether rounds are run beside classes that take the rows of no candidate."""
+        return self.strangers is not None and split.reviewable and self._shares_are_free()
+
+    def _fits_without_called(self) -> bool:
+        return self.review_ is None  # with a review, the rounds have left strangers to other classes
+
+    def _shares_are_free(self) -> bool:
+        """Tell whether class shares follow from the pool and its review."""
+        return isinstance(self.class_prior, str) and self.class_prior == "auto"
+
     def _reviewed(self, plan: Plan, split: Split) -> Plan:
         """Review the pool, if its class shares are free and all candidates are unseen.
 
         Beside seen candidates, nearly equal shares are learned. Where strangers may be in the pool,
         shares are imposed halfway only: candidates would take rows of strangers to meet them.
         """
-        auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
-        seen = split.own >= 0
+        auto, seen = self._shares_are_free(), split.own >= 0
         if auto and seen.any() and not seen.all():
             return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:
