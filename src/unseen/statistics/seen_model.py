@@ -256,8 +256,6 @@ class Prior:
             delta[free] = (T * rest) @ (T.T @ (D[free] - along @ law.basis.T))
             delta[free] += (T @ ((T.T @ along) * gain)) @ law.basis.T
             inside[free], outside[free] = (T**2) @ gain, (T**2) @ rest
-        moving = np.isfinite(self.own)  # the others are known, whatever the pool says
-        inside, outside = inside[moving], outside[moving]
         metric = Metric(law.basis, 1 / (1 + inside.mean(axis=0)), 1 / (1 + float(outside.mean())))
         return Posterior(np.asarray(self.prototypes + delta), metric)
 
