@@ -24,6 +24,7 @@ from unseen.statistics.adaptation import (
     State,
     adapt,
     assign,
+    exact_biases,
     learned_biases,
     measured,
     with_pool,
@@ -71,6 +72,19 @@ def test_assignment_meets_the_shares_and_its_energy_is_that_of_its_labels() -> N
     assert found.energy == pytest.approx(float((Q * (np.log(Q) - S)).sum()), rel=1e-5)
     again = assign(S, shares, found.biases + 7)
     np.testing.assert_allclose(labels(again), Q, atol=1e-5)
+
+
+def test_fewer_shares_than_classes_are_met_in_the_rows_that_the_others_leave() -> None:
+    """The classes behind keep their biases, and about the rows that these give them."""
+    pool, prior = problem(3)
+    S = np.asarray(pool.scores(prior.prototypes))
+    start, shares = np.array([0.3, -0.2, 0.1, 0.5]), np.array([0.7, 0.3])
+    bias = exact_biases(S, shares, start)
+    np.testing.assert_array_equal(bias[2:], start[2:])
+    left = softmax(S + start, axis=1)[:, :2].sum()
+    np.testing.assert_allclose(softmax(S + bias, axis=1)[:, :2].sum(axis=0), left * shares, atol=1e-4)
+    halfway = assign(S, shares, np.zeros(4), 0.3, start)
+    np.testing.assert_allclose(halfway.biases, (bias + start) / 2)
 
 
 def test_shares_imposed_halfway_are_between_those_of_the_pool_and_the_imposed_ones() -> None:

@@ -7,14 +7,17 @@ import pytest
 
 from toys import Toy, make_toy
 from unseen.rows.labelled import Rows
-from unseen.statistics.adaptation import learned_biases
+from unseen.statistics.adaptation import Plan, Transduction, adapt, learned_biases, start_of
 from unseen.statistics.bystanders import (
     BYSTANDER_SHARE,
-    bystander_plan,
-    bystanders_of,
-    labels_beside_bystanders,
+    ROUNDS_ALONE,
+    UNNAMED_SMOOTHING,
+    Bystanders,
+    alone,
+    smoothing_beside,
+    widened,
 )
-from unseen.statistics.seen_model import seen_model
+from unseen.statistics.seen_model import candidates_of, seen_model
 from unseen.statistics.visual_space import Pool, seen_statistics
 
 
@@ -23,31 +26,52 @@ def toy() -> Toy:
     return make_toy(seed=3, seen=18, unseen=6)
 
 
-def test_bystanders_are_the_seen_classes_that_are_no_candidates() -> None:
-    np.testing.assert_array_equal(bystanders_of(5, np.array([-1, 3, -1, 0])), [1, 2, 4])
-
-
-def test_bystanders_have_a_small_share_before_any_row_is_counted() -> None:
-    plan = bystander_plan(4, 10)
-    shares = np.exp(learned_biases(np.zeros(14), plan.smoothing)) / 14
-    np.testing.assert_allclose(shares.sum(), 1)
-    np.testing.assert_allclose(shares[:4], shares[0])
-    np.testing.assert_allclose(shares[4:].sum() / shares[:4].sum(), BYSTANDER_SHARE / 3.0)
-    mass = np.r_[np.full(4, 25.0), np.zeros(10)]
-    learned = np.exp(learned_biases(mass, plan.smoothing)) / 14
-    assert learned[4:].sum() < shares[4:].sum()
-
-
-def test_rows_of_bystanders_are_left_to_them(toy: Toy) -> None:
+def after_rounds_alone(toy: Toy, plan: Plan) -> tuple[Transduction, Bystanders, int]:
+    """The unseen classes are candidates; behind their rows the pool has rows of seen classes."""
     classes = np.unique(toy.y[toy.train])
     held, kept = toy.train[::7], np.setdiff1d(toy.train, toy.train[::7])
     rows = Rows(toy.X[kept], np.searchsorted(classes, toy.y[kept]))
     vectors = np.array([toy.semantics[c] for c in classes.tolist()], dtype=float)
     model = seen_model(seen_statistics(rows, len(classes), "none"), vectors, None, rows.X.dtype)
     unseen = np.array([toy.semantics[c] for c in np.unique(toy.y[toy.unseen]).tolist()], dtype=float)
+    candidates = candidates_of(model, unseen, np.full(len(unseen), -1))
     pool = Pool(toy.X[np.concatenate([toy.unseen, held])], model.space)
-    prior, labels = labels_beside_bystanders(model, pool, unseen, np.full(len(unseen), -1))
-    assert len(prior.prototypes) == labels.shape[1] == len(unseen)
-    mass = labels.sum(axis=1)
+    start, first = start_of(model, candidates, pool, alone(plan)), alone(plan)
+    states = list(adapt(pool, candidates.prior, start, first))
+    bystanders = Bystanders.of(len(classes), np.full(len(unseen), -1))
+    return Transduction(model, candidates, pool, states[-1]), bystanders, len(states) - 1
+
+
+def test_bystanders_are_the_seen_classes_that_are_no_candidates() -> None:
+    np.testing.assert_array_equal(Bystanders.of(5, np.array([-1, 3, -1, 0])).classes, [1, 2, 4])
+
+
+def test_those_beside_candidates_have_a_small_share_before_any_row_is_counted() -> None:
+    shares = np.exp(learned_biases(np.zeros(16), smoothing_beside(4, 10, 2))) / 16
+    np.testing.assert_allclose(shares.sum(), 1)
+    np.testing.assert_allclose(shares[:4], shares[0])
+    np.testing.assert_allclose(shares[4:14].sum() / shares[:4].sum(), BYSTANDER_SHARE / (3.0 * 4 / 6))
+    np.testing.assert_allclose(shares[14:] / shares[0], UNNAMED_SMOOTHING / 3.0)
+    mass = np.r_[np.full(4, 25.0), np.zeros(10)]
+    smoothing = smoothing_beside(4, 10)
+    before, learned = (np.exp(learned_biases(m, smoothing)) / 14 for m in (np.zeros(14), mass))
+    assert learned[4:].sum() < before[4:].sum()
+
+
+@pytest.mark.parametrize("shares", [None, np.full(6, 1 / 6)], ids=["learned", "imposed halfway"])
+def test_rows_of_bystanders_are_left_to_them(toy: Toy, shares: np.ndarray | None) -> None:
+    plan = Plan(shares=shares, halfway=shares is not None)
+    at, bystanders, rounds = after_rounds_alone(toy, plan)
+    assert rounds == ROUNDS_ALONE
+    *_, end = bystanders.join(at, plan)
+    mass = np.asarray(end.assignment.labels)[:, :6].sum(axis=1)
     assert mass[: len(toy.unseen)].mean() > 0.95
     assert mass[len(toy.unseen) :].mean() < 0.1
+
+
+def test_more_classes_have_no_row_at_first(toy: Toy) -> None:
+    at, *_ = after_rounds_alone(toy, Plan())
+    more = widened(at.state.assignment, 3)
+    np.testing.assert_array_equal(more.labels[:, :6], at.state.assignment.labels)
+    assert not more.labels[:, 6:].any()
+    assert len(more.biases) == 9

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unseen.statistics.stranger_signs import (
+    MOST_ODDS,
+    PointGroups,
+    Signs,
+    standard_signs,
+    usual_signs,
+)
 from unseen.statistics.strangers import (
     FALSE_AMONG_CALLED,
     LEAST_SHARE,
     TAIL_SHARES,
     SignScale,
-    _signs,
 )
+from unseen.statistics.visual_space import Space
 from unseen.typing import Array
 
 
@@ -25,8 +32,8 @@ def even(rows: int) -> Array:
     return (np.arange(rows) + 0.5) / rows
 
 
-def test_signs_as_in_rehearsals_call_only_the_first_tail(scale: SignScale) -> None:
-    assert scale.threshold(even(1000)) == 1 - TAIL_SHARES[0]
+def test_signs_as_in_rehearsals_call_no_row(scale: SignScale) -> None:
+    assert scale.threshold(even(1000)) == np.inf
     assert scale.learned_share(even(1000)) == LEAST_SHARE
 
 
@@ -41,11 +48,25 @@ def test_called_rows_are_strangers_but_for_the_share_allowed(scale: SignScale) -
 
 def test_a_few_more_large_signs_than_usual_are_not_enough(scale: SignScale) -> None:
     sign = np.concatenate([even(990), np.full(10, 0.985)])
-    assert scale.threshold(sign) == 1 - TAIL_SHARES[0]
+    assert scale.threshold(sign) == np.inf
 
 
-def test_signs_are_the_nearer_seen_class_and_the_distance_to_all_candidates() -> None:
-    Z = np.array([[0.0, 0.0], [4.0, 0.0]])
-    points, others = np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[4.0, 2.0]])
-    np.testing.assert_allclose(_signs(Z, points, others), [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
-    np.testing.assert_allclose(_signs(Z, points, others[:0])[:, 0], 0.0)
+def test_signs_are_the_nearer_seen_class_the_distance_and_the_odds_of_classes_without_a_name() -> None:
+    X = np.array([[0.0, 0.0], [4.0, 0.0]])
+    plain = Space("none", np.zeros(2), None)
+    candidates, seen = np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[4.0, 2.0]])
+    bystanders = PointGroups(plain, candidates, seen, np.zeros(3))
+    unnamed = PointGroups(plain, candidates, np.array([[0.5, 0.0]]), np.array([0.0, 0.0, 0.25]))
+    signs = Signs(bystanders, unnamed)(X)
+    np.testing.assert_allclose(signs[:, :2], [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
+    np.testing.assert_allclose(signs[0, 2], 0.25 - 0.125 + 0.5, atol=1e-6)
+    nobody = PointGroups(plain, candidates, seen[:0], np.zeros(2))
+    np.testing.assert_allclose(Signs(nobody, unnamed)(X)[:, 0], 0.0)
+    far = PointGroups(plain, candidates, np.array([[99.0, 0.0]]), np.zeros(3))
+    assert Signs(bystanders, far)(X)[0, 2] == -MOST_ODDS
+
+
+def test_distances_are_in_units_of_the_pool_and_odds_are_not() -> None:
+    signs = np.array([[1.0, 10.0, -4.0], [2.0, 30.0, 0.0], [3.0, 50.0, 4.0]])
+    standard = standard_signs(signs, usual_signs(signs))
+    np.testing.assert_allclose(standard, [[-1, -1, -4], [0, 0, 0], [1, 1, 4]])

@@ -8,47 +8,50 @@ shares, P the predicted prototypes, C and Σ the covariance of their errors over
 directions. Where shares are imposed, Σₙ Qₙₖ = N·πₖ takes the place of the terms in π. A class with
 labelled rows is tied to their mean instead.
 
-A round minimises over μ and π and then over Q. Two quantities minimise nothing: the scale c of the tie
-is estimated by moments in every round, and distances are measured by ω = 1/(1 + posterior variance
-of μ), so that directions in which means are not known yet count for less.
+A round minimises over μ and π, then over Q. Two quantities minimise nothing: the scale c of the tie is
+estimated by moments in every round, and distances are measured by ω = 1/(1 + posterior variance of μ),
+so that directions in which means are not known yet count for less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.rows import kernels
-from unseen.rows.passes import kept, mapped, summed
+from unseen.rows.passes import gram, kept, mapped, summed
 from unseen.statistics.seen_model import (
     TEMPERATURE,
+    Answer,
+    Candidates,
     Metric,
     Prior,
+    SeenModel,
+    Task,
+    candidates_of,
 )
 from unseen.statistics.transport import LARGEST_LOG_FACTOR
-from unseen.statistics.visual_space import Pool
+from unseen.statistics.visual_space import Pool, SeenStatistics, Space, less_square, scaled_rows
 from unseen.typing import Array, RowValues
 
 TRUSTED = 0.5
-"""A row is trusted when it is likelier to belong to its class than to all others."""
+"""A row is trusted when its class is likelier than all others."""
 
 SMOOTHING = 0.3
 """α: rows, as a share of the mean class, that every class has before any is counted, where shares are
-learned (tried: 0.03, 0.1, 0.3, 1). Fewer let rare classes fade, more keep absent ones alive."""
+learned (tried: 0.03 to 1). Fewer let rare classes fade, more keep absent ones alive."""
 
 MIXED_SMOOTHING = 3.0
-"""The same where candidates with labelled rows stand beside others: shares are then nearly equal.
-Learned freely, they let unseen classes grow over rows of seen ones (on folds of seen classes of eleven
-data sets, 3 has a harmonic mean 1.5 points above that of 0.3, and above it in uneven pools, too; tried:
-0.3, 1, 3, 10, equal shares, an offset, and a predictive variance for each class)."""
+"""The same where candidates stand beside classes with labelled rows: shares are then nearly equal.
+Learned freely, they let unseen classes grow over rows of seen ones (on folds of eleven data sets, 3 is
+1.5 points better than 0.3 in harmonic mean; tried: 0.3, 1, 3, 10, equal shares, and an offset)."""
 
 FIRM_TIE, EVEN_TIE = 0.3, 0.5
 """The scale c of the tie as a share of what errors of prediction suggest: where class shares are
-learned or given, and where the pool is taken to be even. A loose tie lets absent classes settle among
-the rows of others."""
+learned or given, and where the pool is even. Loose ties let absent classes settle in others' rows."""
 
 SHIFT_DISCOUNT = 3.0
 """The tie loosens once errors are this many times as large as predicted."""
@@ -59,8 +62,14 @@ ROUNDS = 8
 LEAST_MOVED = 2e-3
 """Rounds end when one moves less than this share of the label mass."""
 
+SHIFTED = 2.0
+"""Errors this many times as large as predicted show a pool of another domain, whose scatter counts."""
+
 BIAS_RIDGE = 1e-6
 """ε: biases are unique even where hardly any row depends on them; totals err by ε·b/L at most."""
+
+SHIFT_REPEATS, SHIFT_ROUNDS = 2, 4
+"""How often its scatter is estimated again, and rounds after each time."""
 
 
 class Assignment(NamedTuple):
@@ -83,8 +92,8 @@ def assign(
 ) -> Assignment:
     """Minimise F over Q; imposed shares are met by one bias a class, else ``biases`` are log Lπ.
 
-    With ``learned``, log Lπ of learned shares, biases lie halfway between these and the exact ones.
-    Where there are more classes than shares, the first meet theirs in the rows that others leave them.
+    With ``learned``, log Lπ of learned shares, biases lie halfway between these and the exact ones. Of
+    more classes than shares, the first meet theirs in the rows that the others leave them.
     """
     free = biases if learned is None else learned
     energy = -len(S) / len(free) * float((smoothing * free).sum())
@@ -104,44 +113,46 @@ def exact_biases(
 ) -> Array:
     """Return the biases under which the totals of softmax(scores + biases) are N·prior.
 
-    Where ``prior`` has fewer classes than the scores, the biases of those behind stay as they start,
-    and N is the mass that the first classes start with.
-
     They minimise Σₙ log Σₖ exp(sₙₖ + bₖ) − N·prior·b + ½εN/L ‖b‖² by Newton's method. Third derivatives
     are bounded by second ones times the range of a step, so the step of length log(1 + β)/β, β its
     range, descends from anywhere. Where classes are far apart, the fixed points of
     :func:`~unseen.statistics.transport.class_biases` creep; this takes some ten passes, and the answer
     does not depend on rounding.
 
-    ``scores`` are (M, T), ``prior`` (L,) with L ≤ T is positive and sums to one, ``start`` (T,) are
-    biases near the answer.
+    ``scores`` are (M, T), ``prior`` (L,) is positive and sums to one, ``start`` (T,) are biases nearby.
+    With L < T, classes behind the first L keep their biases, and N is the mass of the first.
     """
     P = kept(mapped(kernels.relative_probabilities, scores))
-    rows, classes = scores.shape
-    free, weight = len(prior), BIAS_RIDGE * rows / classes
+    (rows, classes), free = scores.shape, len(prior)
     bias = np.zeros(classes) if start is None else start - (start.mean() if free == classes else 0.0)
-    bias, mass = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), float(rows)
-    for step_number in range(max_iter):
-        totals, products = summed(kernels.soft_products, P, given=(np.exp(bias),))
-        totals, products = totals[:free], products[:free, :free]
-        if step_number == 0 and free < classes:
-            mass = float(totals.sum())
+    bias, weight = np.clip(bias, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR), BIAS_RIDGE * rows / classes
+    mass = None
+    for _ in range(max_iter):
+        totals, products = (A[:free] for A in summed(kernels.soft_products, P, given=(np.exp(bias),)))
+        mass = float(totals.sum()) if mass is None else mass
         gradient = totals - mass * prior + weight * bias[:free]
-        step = -np.linalg.solve(np.diag(totals + weight) - products, gradient)
-        width = float(np.ptp(step)) if free == classes else float(np.ptp(np.append(step, 0.0)))
+        step = np.zeros(classes)
+        step[:free] = np.linalg.solve(products[:, :free] - np.diag(totals + weight), gradient)
+        width = float(np.ptp(step))
         damping = np.log1p(width) / width if width > 0 else 1.0
-        before, bias = bias, bias.copy()
-        bias[:free] = np.clip(before[:free] + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
+        before, bias = bias, np.clip(bias + damping * step, -LARGEST_LOG_FACTOR, LARGEST_LOG_FACTOR)
         if np.abs(bias - before).max() < 1e-6:
             break
     return bias
+
+
+def start_of(model: SeenModel, candidates: Candidates, pool: Pool, plan: Plan) -> Assignment:
+    """Return the first soft labels, in the strongly shrunk space; no share has been learned yet."""
+    S = replace(pool, space=model.start_space).scores(candidates.start)
+    biases = learned_biases(np.zeros(len(candidates.start)), plan.smoothing)
+    return assign(S, plan.shares, biases, plan.smoothing, biases if plan.halfway else None)
 
 
 class Plan(NamedTuple):
     """How rounds are run."""
 
     shares: Array | None = None
-    """Class shares to meet, (L,); None: they are learned."""
+    """Class shares to meet; None: they are learned."""
     tie: float = FIRM_TIE
     """The scale of the tie, in units of what errors of prediction suggest."""
     learn_shares: bool = True
@@ -184,7 +195,7 @@ class Step:
     ) -> Step:
         """Compare the soft labels after a round with those before it."""
         changes = summed(kernels.label_changes, before.labels, state.labels, given=(TRUSTED,))
-        trusted, mass, changed, moved = (np.asarray(value) for value in changes)
+        trusted, mass, changed, moved = map(np.asarray, changes)
         rows, covered = max(len(state.labels), 1), int((mass >= 0.5).sum())
         shares = float(changed) / rows, float(moved) / rows
         return cls(objective, int(trusted), covered, *shares, error_scale)
@@ -204,27 +215,16 @@ class State(NamedTuple):
 
     @property
     def shares(self) -> Array:
-        """The share of each class in the pool, as soft labels have it."""
+        """The share of each class in the pool."""
         return np.asarray(self.totals[0] / max(self.totals[0].sum(), 1e-300))
-
-    def first(self, classes: int) -> State:
-        """Return the same of the first classes alone."""
-        if len(self.points) == classes:
-            return self
-        scores, biases, labels, energy = self.assignment
-        mass, sums = self.totals
-        few = Assignment(scores[:, :classes], biases[:classes], labels[:, :classes], energy)
-        totals = mass[:classes], sums[:classes]
-        return self._replace(points=self.points[:classes], assignment=few, totals=totals)
 
 
 def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[State]:
     """Run rounds until soft labels settle; yield the start and the state after each round."""
     totals = pool.totals(start.labels)
     metric = prior.posterior(*totals, plan.tie).metric
-    state = State(
-        prior.prototypes, metric, start, totals, Step.between(start, start, start.energy, 1.0)
-    )
+    step = Step.between(start, start, start.energy, 1.0)
+    state = State(prior.prototypes, metric, start, totals, step)
     yield state
     for _ in range(plan.rounds):
         scale = prior.error_scale(*state.totals)
@@ -241,3 +241,60 @@ def adapt(pool: Pool, prior: Prior, start: Assignment, plan: Plan) -> Iterator[S
         yield state
         if step.moved < LEAST_MOVED:
             return
+
+
+class Transduction(NamedTuple):
+    """A state, and the model in whose space it is."""
+
+    model: SeenModel
+    candidates: Candidates
+    """The candidates before the pool was seen."""
+    pool: Pool
+    state: State
+
+    def answer(self) -> Answer:
+        """Return the prototypes of this state, in the metric of its rounds."""
+        state, space = self.state, measured(self.model.space, self.state.metric)
+        return Answer.of(space, self.model, self.candidates, state.points, state.assignment.biases)
+
+
+def inductive_answer(task: Task) -> Answer:
+    """Return the prototypes that labelled rows and semantics give, without a pool."""
+    model = task.model(task.statistics())
+    candidates = candidates_of(model, task.vectors, task.own)
+    return Answer.of(model.start_space, model, candidates, candidates.start)
+
+
+def transduce(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
+    """Label the rows of a pool; yield the start and where each round ended."""
+    statistics = task.statistics()
+    model = task.model(statistics)
+    candidates = candidates_of(model, task.vectors, task.own)
+    pool = Pool(scaled_rows(X, task.scaling), model.space, task.known)
+    start = start_of(model, candidates, pool, plan)
+    for state in adapt(pool, candidates.prior, start, plan):
+        yield Transduction(model, candidates, pool, state)
+    if state.step.error_scale <= SHIFTED:
+        return
+    again = plan._replace(rounds=min(SHIFT_ROUNDS, plan.rounds))
+    for _ in range(SHIFT_REPEATS):
+        model = task.model(with_pool(statistics, pool, state.assignment))
+        candidates = candidates_of(model, task.vectors, task.own)
+        pool = replace(pool, space=model.space)
+        rounds = adapt(pool, candidates.prior, state.assignment, again)
+        state = next(rounds)  # its labels are those of the last round
+        for state in rounds:
+            yield Transduction(model, candidates, pool, state)
+
+
+def with_pool(statistics: SeenStatistics, pool: Pool, state: Assignment) -> SeenStatistics:
+    """Return statistics that include the scatter of the pool about its classes."""
+    mass, sums = summed(kernels.soft_sums, pool.X, state.labels)
+    scatter = less_square(gram(pool.X), sums.T / np.sqrt(np.maximum(mass, 1e-9)))
+    scatter += statistics.scatter
+    return replace(statistics, scatter=scatter, pool_rows=len(pool))
+
+
+def measured(space: Space, metric: Metric) -> Space:
+    """Return the space of the points: Euclidean distance there is the metric, at temperature τ."""
+    return space.then(metric.root(space.full_matrix) / np.sqrt(TEMPERATURE))

@@ -9,11 +9,19 @@ meet theirs among the rows that bystanders leave them; else their shares are lea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from unseen.statistics.adaptation import MIXED_SMOOTHING, Assignment, Plan, State, adapt
-from unseen.statistics.transduction import Setting
+from unseen.statistics.adaptation import (
+    MIXED_SMOOTHING,
+    Assignment,
+    Plan,
+    State,
+    Transduction,
+    adapt,
+)
+from unseen.statistics.seen_model import Candidates, Prior, SeenModel
 from unseen.typing import Array, Codes
 
 ROUNDS_ALONE = 2
@@ -29,11 +37,6 @@ UNNAMED_SMOOTHING = 0.3
 """Rows, as a share of the mean class, that a class without a name has before any is counted."""
 
 
-def bystanders_of(classes: int, own: Codes) -> Codes:
-    """Return the seen classes that are no candidates."""
-    return np.setdiff1d(np.arange(classes), own)
-
-
 def smoothing_beside(candidates: int, bystanders: int, unnamed: int = 0) -> Array:
     """Return α for candidates, the bystanders behind them, and classes without a name at the end."""
     total, own = candidates + bystanders + unnamed, candidates + unnamed
@@ -42,25 +45,39 @@ def smoothing_beside(candidates: int, bystanders: int, unnamed: int = 0) -> Arra
     return np.asarray(total * np.array(shares)[parts])
 
 
-def plan_beside(setting: Setting, plan: Plan) -> Plan:
-    """Return the same rounds for candidates and bystanders."""
-    L = len(setting.candidates.start)
-    return plan._replace(smoothing=smoothing_beside(L, len(setting.bystanders)))
+class Bystanders:
+    """Seen classes beside the candidates: rows of the pool may be theirs."""
+
+    def __init__(self, classes: Codes) -> None:
+        self.classes = classes
+
+    @classmethod
+    def of(cls, classes: int, own: Codes) -> Bystanders:
+        """Take the seen classes that are no candidates; ``own`` has the places of those that are."""
+        return cls(np.setdiff1d(np.arange(classes), own))
+
+    def prior(self, model: SeenModel, candidates: Candidates) -> Prior:
+        """Return the prior of the candidates and, behind them, of bystanders, whose means are final."""
+        prior, points = candidates.prior, model.space.of_means(model.means[self.classes])
+        own = np.append(prior.own, np.full(len(points), np.inf))
+        return replace(prior, prototypes=np.vstack([prior.prototypes, points]), own=own)
+
+    def plan(self, plan: Plan, candidates: int) -> Plan:
+        """Return the same rounds for candidates and bystanders."""
+        return plan._replace(smoothing=smoothing_beside(candidates, len(self.classes)))
+
+    def join(self, at: Transduction, plan: Plan) -> Iterator[State]:
+        """Run rounds of all classes, from where the rounds of the candidates alone ended."""
+        together = widened(at.state.assignment, len(self.classes))
+        beside = self.plan(plan, len(at.candidates.start))
+        rounds = adapt(at.pool, self.prior(at.model, at.candidates), together, beside)
+        next(rounds)  # the labels of the last round
+        return rounds
 
 
-def beside_bystanders(setting: Setting, plan: Plan) -> Iterator[State]:
-    """Run the rounds; yield the start and the state after each round, of all classes from the third."""
-    alone = plan._replace(smoothing=MIXED_SMOOTHING, rounds=min(plan.rounds, ROUNDS_ALONE))
-    for state in adapt(setting.pool, setting.candidates.prior, setting.start(alone), alone):
-        yield state
-    joined = adapt(
-        setting.pool,
-        setting.prior,
-        widened(state.assignment, len(setting.bystanders)),
-        plan_beside(setting, plan),
-    )
-    next(joined)  # the labels of the last round
-    yield from joined
+def alone(plan: Plan) -> Plan:
+    """Return the rounds before bystanders join."""
+    return plan._replace(smoothing=MIXED_SMOOTHING, rounds=min(plan.rounds, ROUNDS_ALONE))
 
 
 def widened(state: Assignment, classes: int) -> Assignment:

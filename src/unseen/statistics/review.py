@@ -23,6 +23,7 @@ from unseen.statistics.adaptation import (
     Plan,
     State,
     adapt,
+    start_of,
 )
 from unseen.statistics.held_out import fit_calibration, sorted_masses
 from unseen.statistics.seen_model import (
@@ -30,9 +31,8 @@ from unseen.statistics.seen_model import (
     SeenModel,
     candidates_of,
     model_of_sketch,
+    sketched,
 )
-from unseen.statistics.sketch import Sketch
-from unseen.statistics.transduction import Setting
 from unseen.statistics.visual_space import Pool
 from unseen.typing import Array, Codes, RowValues
 
@@ -48,8 +48,8 @@ LEAST_DEVIATION = 0.03
 """Standard deviation of evenness at least, whatever few rehearsals show."""
 
 LOG_ODDS = -2.0
-"""Log-odds of an even pool before its evenness is seen. Equal shares imposed on an uneven pool cost
-more than they gain in an even one (tried on folds of seen classes: 0, −1, −2, −4)."""
+"""Log-odds of an even pool before its evenness is seen. Equal shares cost more in an uneven pool than
+they gain in an even one (tried on folds of seen classes: 0, −1, −2, −4)."""
 
 STEEPNESS = 2.0
 """How fast belief in an even pool follows the evidence."""
@@ -68,12 +68,10 @@ CALIBRATION_ROWS = 600
 
 CALIBRATION_PARTS = 3, 5
 """Every second rehearsal of the calibration holds out a third of the seen classes at most, the others a
-fifth: thirds leave fewer classes to learn from than the fit has, fifths ask for answers among fewer. On
-six folds of seen classes of eleven data sets, confidence is too low by 0.02 and too high by 0.03."""
+fifth: thirds leave fewer classes to learn from than the fit has, fifths ask for answers among fewer."""
 
 SKETCH_ROWS, SKETCH_NUMBERS = 3000, 4_000_000
-"""Rows of the pool that the review looks at, and numbers in them, at most; rehearsals have as many. Up
-to 1,333 columns the first limit holds, beyond them the second: a review then costs the same."""
+"""Rows of the pool that the review looks at, and numbers in them, at most; rehearsals have as many."""
 
 LEAST_ROWS = 20
 """Labelled rows of a class that it looks at, if there are so many."""
@@ -187,8 +185,7 @@ def review_pool(
         return None
     few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
     some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
-    sketch = Sketch.of(some.X, some.thinned(LEAST_ROWS).X)
-    some, few = some._replace(X=sketch(some.X)), sketch(few)
+    some, few, sketch = sketched(some, few, some.thinned(LEAST_ROWS).X)
     model = model_of_sketch(some, seen, sketch)
     review = replace(rehearse(model, some, L, len(few), rehearsals), halfway=halfway)
     _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())
@@ -200,9 +197,9 @@ def _adapted(
     model: SeenModel, candidates: Candidates, X: Array, plan: Plan
 ) -> tuple[Assignment, State]:
     """Run the rounds on rows of the sketch; return the start and where they ended."""
-    setting = Setting(model, candidates, Pool(X, model.space))
-    start = setting.start(plan)
-    *_, end = adapt(setting.pool, setting.prior, start, plan)
+    pool = Pool(X, model.space)
+    start = start_of(model, candidates, pool, plan)
+    *_, end = adapt(pool, candidates.prior, start, plan)
     return start, end
 
 
@@ -247,8 +244,7 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
 
 def _calibrated(review: Review, rows: Rows, model: SeenModel, candidates: int, size: int) -> Review:
     """Return the review with what probabilities and prediction sets need."""
-    assert model.vectors is not None
-    seen, sketch = model.vectors, model.sketch
+    seen, sketch = np.asarray(model.vectors), model.sketch
     sample: Rows = rows.thinned(max(1, round(size / candidates)))
     answers = []
     for number in range(len(review.start)):
@@ -265,8 +261,8 @@ def _calibrated(review: Review, rows: Rows, model: SeenModel, candidates: int, s
 def _answers(review: Review, model: SeenModel, judged: Rows, vectors: Array) -> tuple[Array, Codes]:
     """Label rows of held-out classes through the rounds of the reviewed pool; return scores and truth.
 
-    The held-out classes take no part in the whitened spaces of the model: the scatter of their rows
-    about the true class means would tell the labels.
+    The model's spaces know nothing of these classes: the scatter of their rows about the true class
+    means would tell the labels.
     """
     candidates = candidates_of(model, vectors, np.full(len(vectors), -1))
     shares = np.full(len(vectors), 1 / len(vectors))

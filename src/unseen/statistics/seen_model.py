@@ -6,7 +6,7 @@ the pool turn it into a posterior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,15 @@ import numpy.typing as npt
 from unseen.rows.kernels import Scaling
 from unseen.rows.known import Known
 from unseen.rows.labelled import Rows
+from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.statistics.semantic_process import ErrorLaw, Predictor, PrototypeMap, fit_process
-from unseen.statistics.sketch import Sketch
-from unseen.statistics.visual_space import SeenStatistics, Space, seen_statistics
+from unseen.statistics.visual_space import (
+    SeenStatistics,
+    Space,
+    scaled_rows,
+    seen_statistics,
+    usual_scaling,
+)
 from unseen.typing import Array, Mask
 
 TEMPERATURE = 2.0
@@ -43,8 +49,8 @@ class SeenModel(NamedTuple):
     counts: Array
     vectors: Array | None
     """Class vectors (K, q); None if no class can be predicted."""
-    sketch: Sketch | None = None
-    """How rows were brought into the coordinates of the model, if they are a sketch of others."""
+    sketch: Space | None = None
+    """Brings rows into the coordinates of the model, if these are a sketch; see :func:`sketched`."""
 
     def restricted(self, classes: Array) -> SeenModel:
         """Return the model of some of the classes, in the spaces of all."""
@@ -55,13 +61,17 @@ class SeenModel(NamedTuple):
         """Return what predicts prototypes, None if nothing can be predicted."""
         if self.vectors is None:
             return None
-        sketch = self.sketch or Sketch(self.space.scaling, None)
-        width = self.means.shape[1] if sketch.basis is None else len(sketch.basis)
-        rows = sketch.rows_of_classes(self.vectors) if self.vectors.shape[1] == width else None
+        scaling, basis = self.space.scaling, None
+        if self.sketch is not None:
+            scaling, basis = self.sketch.scaling, self.sketch.matrix
+        rows = None
+        if self.vectors.shape[1] == (self.means if basis is None else basis.T).shape[1]:
+            rows = scaled_rows(np.asarray(self.vectors, dtype=float), scaling)
+            rows = rows if basis is None else rows @ basis
         turned = self.start_space.turned_in_double
         start_rows = None if rows is None else turned(rows)
-        process = fit_process(self.vectors, turned(self.means), start_rows, sketch.scaling)
-        coef, constant = process.coefficients(self.means, rows, sketch.basis)
+        process = fit_process(self.vectors, turned(self.means), start_rows, scaling)
+        coef, constant = process.coefficients(self.means, rows, basis)
         shared = None
         if process.features.shared and rows is not None:
             shared = self.space.turned_in_double(rows)
@@ -82,7 +92,19 @@ def seen_model(
     return SeenModel(start, rounds, statistics.means, statistics.counts, vectors)
 
 
-def model_of_sketch(rows: Rows, vectors: Array, sketch: Sketch | None) -> SeenModel:
+def sketched(rows: Rows, pool: Array, examples: Array) -> tuple[Rows, Array, Space]:
+    """Return rows and a pool scaled, and if wide in the first directions of examples; and the sketch.
+
+    Class vectors that are rows of features go the same way.
+    """
+    scaling, basis = usual_scaling(rows.X), None
+    if min(rows.X.shape) > SKETCH_COLUMNS:
+        basis = first_directions(scaled_rows(examples, scaling))
+    sketch = Space(scaling, np.zeros(rows.X.shape[1]), basis)
+    return rows._replace(X=sketch(rows.X)), sketch(pool), sketch
+
+
+def model_of_sketch(rows: Rows, vectors: Array, sketch: Space | None) -> SeenModel:
     """Build the model of rows of a sketch; their codes are places among the vectors."""
     statistics = seen_statistics(rows, len(vectors), "none")
     return seen_model(statistics, vectors, None, rows.X.dtype)._replace(sketch=sketch)
@@ -197,21 +219,6 @@ class Prior:
     def predicted(self) -> Mask:
         """Which classes have no labelled rows."""
         return np.asarray(self.own == 0)
-
-    def beside(self, points: Array) -> Prior:
-        """Return the prior of these classes and, behind them, of others whose points are final."""
-        prototypes = np.vstack([self.prototypes, points])
-        return replace(
-            self, prototypes=prototypes, own=np.append(self.own, np.full(len(points), np.inf))
-        )
-
-    def with_unnamed(self, center: Array, variance: float, count: int) -> Prior:
-        """Return the prior of these classes and, behind them, of others of which nothing is known."""
-        L, own = len(self.covariance), np.append(self.own, np.zeros(count))
-        covariance = np.diag(np.full(L + count, variance))
-        covariance[:L, :L] = self.covariance
-        prototypes = np.vstack([self.prototypes, np.tile(center, (count, 1))])
-        return replace(self, prototypes=prototypes, own=own, covariance=covariance)
 
     def error_scale(self, n: Array, sums: Array) -> float:
         """Return ĉ: squared errors of prediction in the pool, in units of the expected ones.

@@ -7,17 +7,22 @@ and a class without a name is likelier than the candidates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen.statistics.adaptation import Plan, State
-from unseen.statistics.bystanders import beside_bystanders, bystanders_of
-from unseen.statistics.seen_model import SeenModel
-from unseen.statistics.sketch import Sketch
-from unseen.statistics.transduction import Setting, measured
+from unseen.statistics.adaptation import (
+    Plan,
+    State,
+    Transduction,
+    adapt,
+    measured,
+    start_of,
+)
+from unseen.statistics.bystanders import Bystanders, alone
+from unseen.statistics.seen_model import SeenModel, candidates_of
 from unseen.statistics.unnamed import beside_unnamed
 from unseen.statistics.visual_space import Pool, Space, prototype_scores
 from unseen.typing import Array, Codes
@@ -95,7 +100,7 @@ def _distances(Z: Array, points: Array) -> Array:
 
 
 def signs_of(
-    model: SeenModel, X: Array, vectors: Array, own: Codes, sketch: Sketch | None = None
+    model: SeenModel, X: Array, vectors: Array, own: Codes, sketch: Space | None = None
 ) -> Signs:
     """Label a pool beside bystanders and classes without a name; return what gives signs of rows.
 
@@ -103,16 +108,29 @@ def signs_of(
     come are as they were before it.
     """
     assert model.vectors is not None
-    setting = Setting.of(
-        model, vectors, own, Pool(X, model.space), bystanders_of(len(model.vectors), own)
-    )
-    L, K = len(own), len(setting.bystanders)
-    *_, state = beside_bystanders(setting, Plan())
-    unnamed = beside_unnamed(setting, state, Plan()).state
+    bystanders = Bystanders.of(len(model.vectors), own)
+    candidates, pool = candidates_of(model, vectors, own), Pool(X, model.space)
+    first = alone(Plan())
+    *_, state = adapt(pool, candidates.prior, start_of(model, candidates, pool, first), first)
+    *_, state = bystanders.join(Transduction(model, candidates, pool, state), Plan())
+    at = Transduction(model, candidates, pool, state)
+    L, K = len(own), len(bystanders.classes)
     groups = []
-    for end, others in ((state, slice(L, None)), (unnamed, slice(L + K, None))):
+    for end, others in (
+        (state, slice(L, None)),
+        (beside_unnamed(at, bystanders, Plan()), slice(L + K, None)),
+    ):
         space = measured(model.space, end.metric)
         if sketch is not None:
-            space = sketch.then(space.center, space.full_matrix)
+            space = behind(sketch, space)
         groups.append(PointGroups.of(space, end, L, others))
     return Signs(*groups)
+
+
+def behind(sketch: Space, space: Space) -> Space:
+    """Return the space of rows as they were: into the sketch, and from there into this space."""
+    if sketch.matrix is None:
+        return replace(space, scaling=sketch.scaling)
+    # The basis B is orthonormal, so that (x − Bc)B = xB − c.
+    basis = sketch.matrix
+    return Space(sketch.scaling, basis @ space.center, basis @ space.full_matrix)

@@ -18,8 +18,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.labelled import Rows, content_keys, places_in_class
-from unseen.statistics.seen_model import SeenModel, model_of_sketch
-from unseen.statistics.sketch import Sketch
+from unseen.statistics.seen_model import SeenModel, model_of_sketch, sketched
 from unseen.statistics.stranger_signs import (
     PointGroups,
     Signs,
@@ -155,13 +154,12 @@ def fit_strangers(
         Of strangers in the pool; None: it is learned.
     """
     sample = rows.thinned(MOST_ROWS)
-    sketch = Sketch.of(rows.X, sample.X)
     learned = _kept_for_means(sample)
-    few = Rows(sketch(sample.X), sample.codes)
+    few, sketched_pool, sketch = sketched(sample, pool, sample.X)
     model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, few, learned, len(vectors), size)
-    finder = signs_of(model, sketch(pool), vectors, own, sketch)
+    finder = signs_of(model, sketched_pool, vectors, own, sketch)
     signs = finder(pool)
     usual = usual_signs(signs)
     sign = scale(standard_signs(signs, usual))

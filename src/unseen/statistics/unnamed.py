@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -23,16 +22,17 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils.extmath import randomized_svd
 
 from unseen.rows.labelled import sampled
-from unseen.statistics.adaptation import Assignment, Plan, State, adapt
-from unseen.statistics.bystanders import (
-    beside_bystanders,
-    bystanders_of,
-    plan_beside,
-    smoothing_beside,
-    widened,
+from unseen.statistics.adaptation import (
+    Assignment,
+    Plan,
+    State,
+    Transduction,
+    adapt,
+    measured,
+    transduce,
 )
-from unseen.statistics.seen_model import TEMPERATURE, Task
-from unseen.statistics.transduction import Setting, Transduction, measured, opened, with_shift
+from unseen.statistics.bystanders import Bystanders, alone, smoothing_beside, widened
+from unseen.statistics.seen_model import TEMPERATURE, Prior, Task
 from unseen.typing import Array, Codes, RowValues
 
 UNNAMED_SHARE = 0.25
@@ -56,73 +56,82 @@ LEAST_VOTE = -50.0
 """The logarithm of a probability is this at least: a row that a person labelled has others of zero."""
 
 
-class Unnamed(NamedTuple):
-    """Where rounds beside classes without a name ended."""
-
-    state: State
-    """Of candidates, bystanders, and classes without a name."""
-    named: int
-    """How many candidates there are."""
-    others: int
-    """How many bystanders."""
-
-    @property
-    def labels(self) -> Array:
-        """The soft labels of candidates and bystanders."""
-        return np.asarray(self.state.assignment.labels[:, : self.named + self.others])
-
-
 def transduce_among_strangers(task: Task, X: RowValues, plan: Plan) -> Iterator[Transduction]:
     """Label a pool in which rows may belong to no candidate; yield the start and each round's end.
 
-    First beside bystanders, then beside classes without a name as well; the last one is the blend.
+    First alone, then beside bystanders, then beside classes without a name too; the last is the blend.
     """
-    statistics, setting = opened(task, X, bystanders_of(task.classes, task.own))
-    beside = plan_beside(setting, plan)
-    for last in with_shift(task, statistics, setting, beside_bystanders(setting, plan), beside):
-        yield last.of_candidates()
-    setting, state = last
-    end = blended(setting, state, beside_unnamed(setting, state, plan), plan)
-    yield Transduction(setting, end).of_candidates()
+    bystanders = Bystanders.of(task.classes, task.own)
+    for last in transduce(task, X, alone(plan)):
+        yield last
+    for state in bystanders.join(last, plan):
+        last = last._replace(state=state)
+        yield of_candidates(last)
+    yield of_candidates(blended(last, beside_unnamed(last, bystanders, plan), bystanders, plan))
 
 
-def beside_unnamed(setting: Setting, state: State, plan: Plan) -> Unnamed:
-    """Run rounds beside classes without a name, name clusters by votes, and run some more."""
-    L, others = len(setting.candidates.start), len(setting.bystanders)
-    assert setting.candidates.predictor is not None
-    points = far_points(setting, state, max(1, round(UNNAMED_SHARE * L)))
-    # An error that all candidates share is as large again as their own, and so for unknown classes.
-    variance = 2 * (1 + setting.candidates.predictor.process.ridge)
-    center = setting.model.space.of_means(setting.model.means).mean(axis=0)
-    prior = setting.prior.with_unnamed(center, variance, len(points))
+def of_candidates(at: Transduction) -> Transduction:
+    """Return the same without the classes beside the candidates."""
+    L, state = len(at.candidates.start), at.state
+    (scores, biases, labels, energy), (mass, sums) = state.assignment, state.totals
+    few = Assignment(scores[:, :L], biases[:L], labels[:, :L], energy)
+    totals = mass[:L], sums[:L]
+    return at._replace(state=state._replace(points=state.points[:L], assignment=few, totals=totals))
+
+
+def beside_unnamed(at: Transduction, bystanders: Bystanders, plan: Plan) -> State:
+    """Run rounds beside classes without a name, name clusters by votes, and run some more.
+
+    The state that is returned has the candidates, the bystanders, and then the classes without a name.
+    """
+    L, others = len(at.candidates.start), len(bystanders.classes)
+    points = far_points(at, max(1, round(UNNAMED_SHARE * L)))
+    prior = with_unnamed(bystanders.prior(at.model, at.candidates), at, len(points))
     smoothing = smoothing_beside(L, others, len(points))
     rounds = Plan(tie=plan.tie, smoothing=smoothing, rounds=plan.rounds)
-    start = _with_points(setting, state, points, L)
-    *_, found = adapt(setting.pool, prior, start, rounds)
-    order = named_by_votes(setting, found, L)
-    renamed = found.assignment._replace(labels=np.asarray(found.assignment.labels)[:, order])
+    *_, found = adapt(at.pool, prior, _with_points(at, points), rounds)
+    labels = np.asarray(found.assignment.labels)[:, named_by_votes(at, found, others)]
     again = rounds._replace(rounds=min(ROUNDS_AGAIN, plan.rounds))
-    *_, found = adapt(setting.pool, prior, renamed, again)
-    return Unnamed(found, L, others)
+    *_, found = adapt(at.pool, prior, found.assignment._replace(labels=labels), again)
+    return found
 
 
-def blended(setting: Setting, state: State, unnamed: Unnamed, plan: Plan) -> State:
+def with_unnamed(prior: Prior, at: Transduction, count: int) -> Prior:
+    """Return the prior of these classes and, behind them, of others of which nothing is known.
+
+    They lie about the middle of the seen classes. As an error that all candidates share is taken to be
+    as large again as those of each, so is the spread of classes.
+    """
+    predictor, L = at.candidates.predictor, len(prior.covariance)
+    ridge = 0.0 if predictor is None else predictor.process.ridge
+    center = at.model.space.of_means(at.model.means).mean(axis=0)
+    covariance = np.diag(np.full(L + count, 2 * (1 + ridge)))
+    covariance[:L, :L] = prior.covariance
+    prototypes = np.vstack([prior.prototypes, np.tile(center, (count, 1))])
+    own = np.append(prior.own, np.zeros(count))
+    return replace(prior, prototypes=prototypes, own=own, covariance=covariance)
+
+
+def blended(at: Transduction, unnamed: State, bystanders: Bystanders, plan: Plan) -> Transduction:
     """Run one round from the mean of the soft labels with and without classes without a name."""
-    labels = (np.asarray(state.assignment.labels) + unnamed.labels) / 2
-    last = plan_beside(setting, plan._replace(shares=None, rounds=1))
-    *_, end = adapt(setting.pool, setting.prior, state.assignment._replace(labels=labels), last)
-    return end
+    before = at.state.assignment
+    classes = np.asarray(before.labels).shape[1]
+    labels = (np.asarray(before.labels) + unnamed.assignment.labels[:, :classes]) / 2
+    last = bystanders.plan(plan._replace(shares=None, rounds=1), len(at.candidates.start))
+    prior = bystanders.prior(at.model, at.candidates)
+    *_, end = adapt(at.pool, prior, before._replace(labels=labels), last)
+    return at._replace(state=end)
 
 
-def far_points(setting: Setting, state: State, count: int) -> Array:
+def far_points(at: Transduction, count: int) -> Array:
     """Return points where rows lie close together and far from the candidates of a state.
 
     A point is the mean of a row's nearest neighbours, half as many as a class has rows. The next one is
     that with the largest distance from all points so far, as a multiple of the neighbours' radius.
     """
-    L = len(setting.candidates.start)
-    X = np.asarray(sampled(setting.pool.X, SAMPLE_ROWS))
-    space = replace(measured(setting.model.space, state.metric), scaling="none")
+    L, state = len(at.candidates.start), at.state
+    X = np.asarray(sampled(at.pool.X, SAMPLE_ROWS))
+    space = replace(measured(at.model.space, state.metric), scaling="none")
     Z = np.asarray(space(X), dtype=float)
     middle = Z.mean(axis=0)
     directions = min(2 * L, *Z.shape)
@@ -141,30 +150,33 @@ def far_points(setting: Setting, state: State, count: int) -> Array:
     return np.array(points)
 
 
-def named_by_votes(setting: Setting, state: State, candidates: int) -> Codes:
+def named_by_votes(at: Transduction, state: State, bystanders: int) -> Codes:
     """Return the order of classes in which each candidate comes first that rows voted for.
 
     A vote is the logarithm of a name's probability in the start; those of the rows of a cluster are
     averaged. Bystanders keep their places; clusters without a name follow them.
     """
-    votes = np.maximum(log_softmax(np.asarray(setting.start_scores, dtype=float), axis=1), LEAST_VOTE)
-    total, L = len(state.points), candidates
+    scores = replace(at.pool, space=at.model.start_space).scores(at.candidates.start)
+    votes = np.maximum(log_softmax(np.asarray(scores, dtype=float), axis=1), LEAST_VOTE)
+    total, L = len(state.points), votes.shape[1]
     hard = (np.asarray(state.assignment.scores) + state.assignment.biases).argmax(axis=1)
     rows = np.bincount(hard, minlength=total)
     sums = np.stack([np.bincount(hard, own, total) for own in votes.T])
     means = np.where(rows > 0, sums / np.maximum(rows, 1), 2 * LEAST_VOTE)
-    bystanders = np.arange(L, L + len(setting.bystanders))
-    clusters = np.setdiff1d(np.arange(total), bystanders)
+    beside = np.arange(L, L + bystanders)
+    clusters = np.setdiff1d(np.arange(total), beside)
     gain = means[:, clusters] + LEAD_TO_KEEP * np.eye(L, len(clusters))
     _, taken = linear_sum_assignment(-gain)
-    return np.concatenate([clusters[taken], bystanders, np.delete(clusters, taken)])
+    return np.concatenate([clusters[taken], beside, np.delete(clusters, taken)])
 
 
-def _with_points(setting: Setting, state: State, points: Array, candidates: int) -> Assignment:
+def _with_points(at: Transduction, points: Array) -> Assignment:
     """Return soft labels of the classes of a state and, behind them, of new ones at these points."""
-    start, metric = widened(state.assignment, len(points)), state.metric
+    state, metric = at.state, at.state.metric
     together = np.vstack([state.points, points])
-    scores = setting.pool.scores(together, metric.root(together) / np.sqrt(TEMPERATURE))
+    scores = at.pool.scores(together, metric.root(together) / np.sqrt(TEMPERATURE))
     biases = np.log(state.totals[0] + 1e-9)
-    biases = np.append(biases, np.full(len(points), np.median(biases[:candidates])))
-    return start._replace(labels=softmax(np.asarray(scores, dtype=float) + biases, axis=1))
+    middle = np.median(biases[: len(at.candidates.start)])
+    biases = np.append(biases, np.full(len(points), middle))
+    labels = softmax(np.asarray(scores, dtype=float) + biases, axis=1)
+    return widened(state.assignment, len(points))._replace(labels=labels)

@@ -22,10 +22,11 @@ from unseen.statistics.adaptation import (
     Assignment,
     Plan,
     State,
+    inductive_answer,
+    transduce,
 )
 from unseen.statistics.review import REHEARSALS, Review, review_pool
 from unseen.statistics.seen_model import Answer, Task
-from unseen.statistics.transduction import inductive_answer, transduce
 from unseen.statistics.unnamed import transduce_among_strangers
 from unseen.transductive._pool import Compress, Split
 from unseen.transductive._strangers import StrangerAnswers
@@ -78,8 +79,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         finds the pool even, and where seen and unseen classes are candidates together. None: classes
         are taken to be alike, and nothing is imposed.
     rounds : int
-        Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, in
-        which its own scatter counts.
+        Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, and
+        one that may have strangers up to three.
     shrinkage : float in [0, 1] or "auto"
         How far the covariance that whitens in the rounds is shrunk; "auto": 0.2 to 0.5, more
         with fewer labelled rows.
@@ -197,7 +198,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
 
     def _adapt(self, split: Split, task: Task, plan: Plan) -> RowValues:
         """Run the rounds; return the one that first trusted each row of the pool."""
-        run = transduce_among_strangers if self._among_strangers(split) else transduce
+        among_strangers = self.strangers is not None and self.review_ is not None
+        run = transduce_among_strangers if among_strangers else transduce
         stages = run(task, split.pool, plan)
         stage = next(stages)
         start, first_round = stage.state.assignment, constant(split.pool, 0)
@@ -249,16 +251,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             return Plan(learn_shares=asked is not None, rounds=self.rounds)
         self._refuse("class_prior", "'auto', 'uniform', 'estimated', None or a mapping")
 
-    def _among_strangers(self, split: Split) -> bool:
-        """Tell whether rounds are run beside classes that take the rows of no candidate."""
-        return self.strangers is not None and split.reviewable and self._shares_are_free()
-
     def _fits_without_called(self) -> bool:
-        return self.review_ is None  # with a review, the rounds have left strangers to other classes
-
-    def _shares_are_free(self) -> bool:
-        """Tell whether class shares follow from the pool and its review."""
-        return isinstance(self.class_prior, str) and self.class_prior == "auto"
+        return self.review_ is None  # else the rounds have left strangers to other classes
 
     def _reviewed(self, plan: Plan, split: Split) -> Plan:
         """Review the pool, if its class shares are free and all candidates are unseen.
@@ -266,7 +260,8 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         Beside seen candidates, nearly equal shares are learned. Where strangers may be in the pool,
         shares are imposed halfway only: candidates would take rows of strangers to meet them.
         """
-        auto, seen = self._shares_are_free(), split.own >= 0
+        auto = isinstance(self.class_prior, str) and self.class_prior == "auto"
+        seen = split.own >= 0
         if auto and seen.any() and not seen.all():
             return plan._replace(smoothing=MIXED_SMOOTHING)
         if auto and split.reviewable:

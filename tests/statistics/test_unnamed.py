@@ -1,0 +1,112 @@
+"""Clusters of a pool that bear no candidate's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from toys import Toy, make_toy
+from unseen.rows.labelled import Rows
+from unseen.statistics.adaptation import (
+    Plan,
+    State,
+    Transduction,
+    adapt,
+    measured,
+    start_of,
+)
+from unseen.statistics.bystanders import Bystanders, alone
+from unseen.statistics.seen_model import candidates_of, seen_model
+from unseen.statistics.unnamed import (
+    UNNAMED_SHARE,
+    beside_unnamed,
+    blended,
+    far_points,
+    named_by_votes,
+    of_candidates,
+)
+from unseen.statistics.visual_space import Pool, seen_statistics
+
+
+@pytest.fixture(scope="module")
+def toy() -> Toy:
+    return make_toy(seed=5, seen=18, unseen=8)
+
+
+def beside_bystanders(
+    toy: Toy, named: int, order: Any = slice(None)
+) -> tuple[Transduction, Bystanders, Any]:
+    """The first unseen classes are candidates, and rows of the others are in the pool; the truth."""
+    classes, unseen = np.unique(toy.y[toy.train]), np.unique(toy.y[toy.unseen])
+    rows = Rows(toy.X[toy.train], np.searchsorted(classes, toy.y[toy.train]))
+    vectors = np.array([toy.semantics[c] for c in classes.tolist()], dtype=float)
+    model = seen_model(seen_statistics(rows, len(classes), "none"), vectors, None, rows.X.dtype)
+    names = np.array([toy.semantics[c] for c in unseen[:named].tolist()], dtype=float)
+    own, pool = np.full(named, -1), Pool(toy.X[toy.unseen][order], model.space)
+    candidates, first = candidates_of(model, names, own), alone(Plan())
+    *_, state = adapt(pool, candidates.prior, start_of(model, candidates, pool, first), first)
+    bystanders = Bystanders.of(len(classes), own)
+    *_, state = bystanders.join(Transduction(model, candidates, pool, state), Plan())
+    truth = np.searchsorted(unseen, toy.y[toy.unseen][order])
+    return Transduction(model, candidates, pool, state), bystanders, truth
+
+
+def test_what_no_candidate_is_called_goes_to_classes_without_a_name(toy: Toy) -> None:
+    at, bystanders, truth = beside_bystanders(toy, named=6)
+    found = beside_unnamed(at, bystanders, Plan())
+    labels = np.asarray(found.assignment.labels)
+    assert labels.shape[1] == 6 + 18 + round(6 * UNNAMED_SHARE)
+    strange = truth >= 6
+    unnamed = labels[:, 24:].sum(axis=1)
+    assert unnamed[strange].mean() > unnamed[~strange].mean() + 0.3
+
+    def right(ended: Transduction) -> float:
+        state = of_candidates(ended).state
+        assert state.points.shape == (6, toy.X.shape[1])
+        assert state.totals[0].shape == state.assignment.biases.shape == (6,)
+        best = (state.assignment.scores + state.assignment.biases).argmax(axis=1)
+        return float((best == truth)[~strange].mean())
+
+    assert right(blended(at, found, bystanders, Plan())) >= right(at)
+
+
+def test_the_order_of_rows_does_not_matter(toy: Toy) -> None:
+    order = np.random.default_rng(0).permutation(len(toy.unseen))
+    labels = []
+    for rows in (slice(None), order):
+        at, bystanders, _ = beside_bystanders(toy, named=6, order=rows)
+        labels.append(np.asarray(beside_unnamed(at, bystanders, Plan()).assignment.labels))
+    np.testing.assert_allclose(labels[0][order], labels[1], atol=1e-6)
+
+
+def test_far_points_are_dense_places_without_a_candidate(toy: Toy) -> None:
+    """A class that is no candidate is found by its rows."""
+    at, _, truth = beside_bystanders(toy, named=6)
+    (point,) = far_points(at, 1)
+    Z = measured(at.model.space, at.state.metric)(np.asarray(at.pool.X))
+    nearest = np.argsort(np.linalg.norm(Z - point, axis=1))[:5]
+    assert (truth[nearest] >= 6).all()
+
+
+def swapped(state: State, one: int, other: int) -> State:
+    """The state in which two classes hold each other's rows."""
+    order = np.arange(len(state.points))
+    order[[one, other]] = other, one
+    S = state.assignment
+    moved = S._replace(scores=S.scores[:, order], biases=S.biases[order], labels=S.labels[:, order])
+    return state._replace(points=state.points[order], assignment=moved)
+
+
+def test_names_go_where_the_start_found_them(toy: Toy) -> None:
+    at, *_ = beside_bystanders(toy, named=8)
+    np.testing.assert_array_equal(named_by_votes(at, at.state, 18), np.arange(8 + 18))
+    order = named_by_votes(at, swapped(at.state, 2, 5), 18)
+    assert order[:8].tolist() == [0, 1, 5, 3, 4, 2, 6, 7]
+
+
+def test_a_small_pool_has_clusters_too(toy: Toy) -> None:
+    at, bystanders, _ = beside_bystanders(toy, named=6, order=slice(0, None, 40))
+    labels = beside_unnamed(at, bystanders, Plan()).assignment.labels
+    assert np.isfinite(np.asarray(labels)).all()
