@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from unseen.statistics.stranger_signs import (
-    MOST_ODDS,
-    PointGroups,
-    Signs,
-    standard_signs,
-    usual_signs,
-)
+from unseen.statistics.stranger_signs import MOST_ODDS, Signs, standard_signs, usual_signs
 from unseen.statistics.strangers import (
     FALSE_AMONG_CALLED,
     LEAST_SHARE,
@@ -55,15 +51,12 @@ def test_signs_are_the_nearer_seen_class_the_distance_and_the_odds_of_classes_wi
     X = np.array([[0.0, 0.0], [4.0, 0.0]])
     plain = Space("none", np.zeros(2), None)
     candidates, seen = np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[4.0, 2.0]])
-    bystanders = PointGroups(plain, candidates, seen, np.zeros(3))
-    unnamed = PointGroups(plain, candidates, np.array([[0.5, 0.0]]), np.array([0.0, 0.0, 0.25]))
-    signs = Signs(bystanders, unnamed)(X)
-    np.testing.assert_allclose(signs[:, :2], [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
-    np.testing.assert_allclose(signs[0, 2], 0.25 - 0.125 + 0.5, atol=1e-6)
-    nobody = PointGroups(plain, candidates, seen[:0], np.zeros(2))
-    np.testing.assert_allclose(Signs(nobody, unnamed)(X)[:, 0], 0.0)
-    far = PointGroups(plain, candidates, np.array([[99.0, 0.0]]), np.zeros(3))
-    assert Signs(bystanders, far)(X)[0, 2] == -MOST_ODDS
+    unnamed = np.array([[0.5, 0.0]])
+    signs = Signs(plain, candidates, seen, unnamed, np.array([0.0, 0.0, 0.25]))
+    np.testing.assert_allclose(signs(X)[:, :2], [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
+    np.testing.assert_allclose(signs(X)[0, 2], 0.25 - 0.125 + 0.5, atol=1e-6)
+    np.testing.assert_allclose(replace(signs, bystanders=seen[:0])(X)[:, 0], 0.0)
+    assert replace(signs, unnamed=np.array([[99.0, 0.0]]))(X)[0, 2] == -MOST_ODDS
 
 
 def test_distances_are_in_units_of_the_pool_and_odds_are_not() -> None:

@@ -8,19 +8,11 @@ and a class without a name is likelier than the candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen.statistics.adaptation import (
-    Plan,
-    State,
-    Transduction,
-    adapt,
-    measured,
-    start_of,
-)
+from unseen.statistics.adaptation import Plan, Transduction, adapt, measured, start_of
 from unseen.statistics.bystanders import Bystanders, alone
 from unseen.statistics.seen_model import SeenModel, candidates_of
 from unseen.statistics.unnamed import beside_unnamed
@@ -32,53 +24,36 @@ MOST_ODDS = 4.0
 
 
 @dataclass(frozen=True)
-class PointGroups:
-    """Points of the candidates and of the classes beside them, in a space of rows."""
+class Signs:
+    """What the signs of rows are computed from: points of classes in a space of rows."""
 
     FILE_KEY = "stranger-points"
 
     space: Space
     candidates: Array
     """(L, d)."""
-    others: Array
-    """(K, d)."""
+    bystanders: Array
+    """Seen classes that are no candidates, (K, d)."""
+    unnamed: Array
+    """Classes without a name, (U, d)."""
     biases: Array
-    """Of the candidates, then of the others, (L + K,)."""
-
-    @classmethod
-    def of(cls, space: Space, state: State, candidates: int, others: slice) -> PointGroups:
-        """Take the points and biases of two groups of classes out of a state."""
-        points, biases = state.points, state.assignment.biases
-        both = np.append(biases[:candidates], biases[others])
-        return cls(space, points[:candidates], points[others], both)
-
-    def nearest(self, X: Array) -> tuple[Array, Array]:
-        """Return half the squared distance of rows to the nearest point of each group."""
-        Z, groups = self.space(X), (self.candidates, self.others)
-        near, other = (_distances(Z, g).min(axis=1, initial=np.inf) for g in groups)
-        return near, other
-
-    def log_odds(self, X: Array) -> Array:
-        """Return the log-odds of the others against the candidates."""
-        scores = prototype_scores(self.space(X), np.vstack([self.candidates, self.others]))
-        scores, L = scores + self.biases, len(self.candidates)
-        return np.asarray(logsumexp(scores[:, L:], axis=1) - logsumexp(scores[:, :L], axis=1))
-
-
-class Signs(NamedTuple):
-    """What the signs of rows are computed from."""
-
-    bystanders: PointGroups
-    """The candidates, and the seen classes that are no candidates."""
-    unnamed: PointGroups
-    """The candidates, and the classes without a name."""
+    """Of the candidates, then of the classes without a name, (L + U,)."""
 
     def __call__(self, X: Array) -> Array:
         """Return three signs a row, (N, 3)."""
-        near, other = self.bystanders.nearest(X)
-        nearer = near - other if len(self.bystanders.others) else np.zeros(len(X))
-        odds = np.clip(self.unnamed.log_odds(X), -MOST_ODDS, MOST_ODDS)
+        Z = self.space(X)
+        near = _distances(Z, self.candidates).min(axis=1)
+        nearer = near - _distances(Z, self.bystanders).min(axis=1, initial=np.inf)
+        if not len(self.bystanders):
+            nearer = np.zeros(len(X))
+        odds = np.clip(self._log_odds(Z), -MOST_ODDS, MOST_ODDS)
         return np.stack([nearer, near, odds], axis=1)
+
+    def _log_odds(self, Z: Array) -> Array:
+        """Return the log-odds of the classes without a name against the candidates."""
+        scores = prototype_scores(Z, np.vstack([self.candidates, self.unnamed]))
+        scores, L = scores + self.biases, len(self.candidates)
+        return np.asarray(logsumexp(scores[:, L:], axis=1) - logsumexp(scores[:, :L], axis=1))
 
 
 def usual_signs(signs: Array) -> Array:
@@ -114,17 +89,13 @@ def signs_of(
     *_, state = adapt(pool, candidates.prior, start_of(model, candidates, pool, first), first)
     *_, state = bystanders.join(Transduction(model, candidates, pool, state), Plan())
     at = Transduction(model, candidates, pool, state)
-    L, K = len(own), len(bystanders.classes)
-    groups = []
-    for end, others in (
-        (state, slice(L, None)),
-        (beside_unnamed(at, bystanders, Plan()), slice(L + K, None)),
-    ):
-        space = measured(model.space, end.metric)
-        if sketch is not None:
-            space = behind(sketch, space)
-        groups.append(PointGroups.of(space, end, L, others))
-    return Signs(*groups)
+    end = beside_unnamed(at, bystanders, Plan())
+    space = measured(model.space, end.metric)
+    if sketch is not None:
+        space = behind(sketch, space)
+    L, others = len(own), len(own) + len(bystanders.classes)
+    biases = np.delete(end.assignment.biases, slice(L, others))
+    return Signs(space, end.points[:L], end.points[L:others], end.points[others:], biases)
 
 
 def behind(sketch: Space, space: Space) -> Space:

@@ -154,19 +154,30 @@ def named_by_votes(at: Transduction, state: State, bystanders: int) -> Codes:
     """Return the order of classes in which each candidate comes first that rows voted for.
 
     A vote is the logarithm of a name's probability in the start; those of the rows of a cluster are
-    averaged. Bystanders keep their places; clusters without a name follow them.
+    averaged. As two clusters may be sure of one name, a candidate prefers that where its scores are
+    highest: from the vote of a cluster is taken how far below they are, in units of the median.
+    Bystanders keep their places; clusters without a name follow them.
     """
-    scores = replace(at.pool, space=at.model.start_space).scores(at.candidates.start)
-    votes = np.maximum(log_softmax(np.asarray(scores, dtype=float), axis=1), LEAST_VOTE)
-    total, L = len(state.points), votes.shape[1]
+    start = replace(at.pool, space=at.model.start_space).scores(at.candidates.start)
+    scores, total = np.asarray(start, dtype=float), len(state.points)
     hard = (np.asarray(state.assignment.scores) + state.assignment.biases).argmax(axis=1)
-    rows = np.bincount(hard, minlength=total)
-    sums = np.stack([np.bincount(hard, own, total) for own in votes.T])
-    means = np.where(rows > 0, sums / np.maximum(rows, 1), 2 * LEAST_VOTE)
+    L, rows = scores.shape[1], np.bincount(hard, minlength=total)
     beside = np.arange(L, L + bystanders)
     clusters = np.setdiff1d(np.arange(total), beside)
-    gain = means[:, clusters] + LEAD_TO_KEEP * np.eye(L, len(clusters))
-    _, taken = linear_sum_assignment(-gain)
+    filled = np.flatnonzero(rows[clusters])
+    if not len(filled):
+        return np.arange(total)
+
+    def means(values: Array) -> Array:
+        sums = np.stack([np.bincount(hard, own, total) for own in values.T])
+        return np.asarray((sums / np.maximum(rows, 1))[:, clusters[filled]])
+
+    votes, fits = means(np.maximum(log_softmax(scores, axis=1), LEAST_VOTE)), means(scores)
+    fits -= fits.max(axis=1, keepdims=True)
+    votes += fits / max(-float(np.median(fits)), 1e-9)
+    gain = np.full((L, len(clusters)), votes.min() + LEAST_VOTE)
+    gain[:, filled] = votes
+    _, taken = linear_sum_assignment(-gain - LEAD_TO_KEEP * np.eye(L, len(clusters)))
     return np.concatenate([clusters[taken], beside, np.delete(clusters, taken)])
 
 

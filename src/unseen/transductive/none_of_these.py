@@ -20,9 +20,9 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
     """Let an estimator answer that a row belongs to no candidate.
 
     The estimator is fitted; then rows of the pool are looked for that a seen class explains better than
-    every candidate does, or that are far from all candidates; a transductive estimator is fitted again
-    without them. How far is far, and how likely such a row is a stranger, is learned in rehearsals on
-    held-out seen classes (:mod:`unseen.statistics.strangers`).
+    every candidate does, that are far from all candidates, or that a class without a name takes; a
+    transductive estimator is fitted again without them. How far is far, and how likely such a row is a
+    stranger, is learned in rehearsals on held-out seen classes (:mod:`unseen.statistics.strangers`).
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class NoneOfThese(StrangerAnswers, WrappingClassifier):
     semantics, candidates : optional
         As for every estimator; None means those of ``estimator``.
     strangers : {"auto"} or float
-        "auto" calls few rows strangers where there may be none: in rehearsals without strangers one row
-        in two hundred. A number is the share of strangers in the pool: so many rows are called.
+        "auto" calls rows strangers where at most one in ten of those called should be none, and else
+        none of them. A number is the share of strangers in the pool: so many rows are called.
     unknown : label, optional
         The answer for strangers; None: "unknown", or -1 where classes are integers.
 
