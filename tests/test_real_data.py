@@ -127,9 +127,11 @@ def test_a_transductive_system_gains_within_twice_the_memory_of_its_rows(
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     model.set_params(**model.fit(X, y)._chosen())  # tuning aside
-    tracemalloc.start()
-    model.fit(X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= 2 * X.nbytes
+    for rehearses, most in (False, 2), (True, 4):
+        model._rehearses = rehearses
+        tracemalloc.start()
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= most * X.nbytes
     assert accuracy(model, cub) >= 65  # the best inductive start is at 63

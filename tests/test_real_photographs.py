@@ -26,7 +26,7 @@ def cache(tmp_path_factory):
 def label(cache, folder, *options):
     """Run ``unseen label`` as a trial on the unseen classes of ``unseen.txt``."""
     given = ["--seen", PHOTOS / "images", "--hold-out", PHOTOS / "unseen.txt", "--cache", cache]
-    arguments = ["label", *given, "--out", folder / "labels.csv", "--json", *options]
+    arguments = ["label", *given, "--out", folder / "labels.csv", "--force", "--json", *options]
     result = CliRunner().invoke(cli.app, [str(a) for a in arguments])
     assert result.exit_code == 0, (result.output, result.exception)
     return json.loads(result.stdout)

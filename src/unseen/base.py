@@ -253,7 +253,7 @@ class ZeroShotClassifier(
         answers = [a for rehearsal in plan.rehearsals if (a := self._answer(rehearsal)) is not None]
         if not answers:
             return
-        rehearsed = held_out.Rehearsed.of(answers, plan.rehearsals[0].as_pool)
+        rehearsed = held_out.Rehearsed.of(answers, plan.as_pool)
         temperature = rehearsed.temperature * spread(self._rows_scores(plan.compared, candidates))
         if 0 < temperature < np.inf:
             self.temperature_, self.name_doubt_ = temperature, rehearsed.doubt

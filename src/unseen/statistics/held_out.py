@@ -10,7 +10,7 @@ the true one, which decides how large prediction sets must be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -218,8 +218,10 @@ class Rehearsal(NamedTuple):
 class RehearsalPlan(NamedTuple):
     """Rehearsals, and the rows whose scores say what unit the fitted model's scores have."""
 
-    rehearsals: list[Rehearsal]
+    rehearsals: Iterator[Rehearsal]
+    """Each holds copies of rows, and is made when its turn comes."""
     compared: RowValues | None
+    as_pool: bool
 
 
 def plan_rehearsals(
@@ -246,21 +248,23 @@ def plan_rehearsals(
         share, count = FOLD_HELD_SHARE, FOLD_REHEARSALS
     size_held = min(max(candidates, FEWEST_HELD), int(len(vectors) * share + 1e-9))
     if size_held < FEWEST_HELD or candidates < 2:
-        return RehearsalPlan([], pool)
+        return RehearsalPlan(iter(()), pool, pool_rows > 0)
     most = MOST_ROWS_IN_DIRECTIONS if in_directions else MOST_ROWS
     size = int(np.clip(round(pool_rows / candidates), 1, most)) if pool_rows else LEAST_ROWS
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
     few: Rows = sample.thinned(LEAST_ROWS)
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
         sample = sample._replace(X=sample.X @ first_directions(sample.X))
-    rehearsals = []
-    for number in range(count):
-        held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
-        others = np.setdiff1d(np.arange(len(vectors)), held)
-        learned, judged = sample.of_classes(others), sample.of_classes(held).thinned(size)
-        shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
-        rehearsals.append(Rehearsal(others, held, learned, judged, shares, pool_rows > 0))
-    return RehearsalPlan(rehearsals, pool if pool_rows else few.X)
+
+    def rehearsals() -> Iterator[Rehearsal]:
+        for number in range(count):
+            held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
+            others = np.setdiff1d(np.arange(len(vectors)), held)
+            learned, judged = sample.of_classes(others), sample.of_classes(held).thinned(size)
+            shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
+            yield Rehearsal(others, held, learned, judged, shares, pool_rows > 0)
+
+    return RehearsalPlan(rehearsals(), pool if pool_rows else few.X, pool_rows > 0)
 
 
 class Rehearsed(NamedTuple):
