@@ -52,7 +52,7 @@ def test_signs_are_the_nearer_seen_class_the_distance_and_the_odds_of_classes_wi
     plain = Space("none", np.zeros(2), None)
     candidates, seen = np.array([[0.0, 1.0], [0.0, 9.0]]), np.array([[4.0, 2.0]])
     unnamed = np.array([[0.5, 0.0]])
-    signs = Signs(plain, candidates, seen, unnamed, np.array([0.0, 0.0, 0.25]))
+    signs = Signs(plain, candidates, seen, unnamed, np.array([0.0, 0.0, 0.25]), False)
     np.testing.assert_allclose(signs(X)[:, :2], [[0.5 - 10.0, 0.5], [8.5 - 2.0, 8.5]])
     np.testing.assert_allclose(signs(X)[0, 2], 0.25 - 0.125 + 0.5, atol=1e-6)
     np.testing.assert_allclose(replace(signs, bystanders=seen[:0])(X)[:, 0], 0.0)

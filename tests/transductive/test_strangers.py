@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import unseen
 from toys import Toy, make_toy
 from unseen import ESZSL, TASTE, NoneOfThese, SelfPacedPrototypes, SharedSpacePrototypes
+from unseen.datasets import load_letters_to_digits
+from unseen.exceptions import AdaptationWarning
 from unseen.metrics import per_class_accuracy, stranger_auroc
 
 MODELS = {
@@ -54,6 +57,23 @@ def test_rows_of_seen_classes_are_strangers(name: str, toy: Toy) -> None:
 def test_without_strangers_hardly_any_row_is_called_so(name: str, toy: Toy) -> None:
     model = MODELS[name](toy.semantics, strangers="auto").fit(*toy.transductive())
     assert (model.transduction_ == "unknown").mean() <= 0.01
+
+
+def test_in_another_domain_auto_calls_none_and_says_so() -> None:
+    """Rehearsals on letters cannot tell what a stranger among handwritten digits looks like."""
+    data = load_letters_to_digits()
+    for model in (
+        SelfPacedPrototypes(data.semantics, strangers="auto"),
+        NoneOfThese(ESZSL(data.semantics)),
+    ):
+        with pytest.warns(AdaptationWarning, match=r"another domain .* give their share"):
+            model.fit(*data.transductive())
+        assert not (model.transduction_ == "unknown").any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AdaptationWarning)
+        model = SelfPacedPrototypes(data.semantics, strangers=0.1).fit(*data.transductive())
+    pool = model.transduction_[len(data.train) :]
+    assert (pool == "unknown").mean() == pytest.approx(0.1, abs=0.002)
 
 
 def test_a_label_of_the_users_choice_and_integers(toy: Toy) -> None:

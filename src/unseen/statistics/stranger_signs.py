@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen.statistics.adaptation import Plan, Transduction, adapt, measured, start_of
+from unseen.statistics.adaptation import (
+    SHIFTED,
+    Plan,
+    Transduction,
+    adapt,
+    measured,
+    start_of,
+)
 from unseen.statistics.bystanders import Bystanders, alone
 from unseen.statistics.seen_model import SeenModel, candidates_of
 from unseen.statistics.unnamed import beside_unnamed
@@ -38,6 +45,8 @@ class Signs:
     """Classes without a name, (U, d)."""
     biases: Array
     """Of the candidates, then of the classes without a name, (L + U,)."""
+    other_domain: bool
+    """Whether the pool is so far from the predicted classes that rehearsals say little of its signs."""
 
     def __call__(self, X: Array) -> Array:
         """Return three signs a row, (N, 3)."""
@@ -95,7 +104,8 @@ def signs_of(
         space = behind(sketch, space)
     L, others = len(own), len(own) + len(bystanders.classes)
     biases = np.delete(end.assignment.biases, slice(L, others))
-    return Signs(space, end.points[:L], end.points[L:others], end.points[others:], biases)
+    points, shifted = end.points, end.step.error_scale > SHIFTED
+    return Signs(space, points[:L], points[L:others], points[others:], biases, bool(shifted))
 
 
 def behind(sketch: Space, space: Space) -> Space:

@@ -115,6 +115,11 @@ class StrangerModel:
     threshold: float
     """The sign above which a row is called a stranger."""
 
+    @property
+    def other_domain(self) -> bool:
+        """Whether the pool is of another domain than the labelled rows."""
+        return self.signs.other_domain
+
     def sign(self, X: Array) -> Array:
         """Return the sign of being a stranger, one number a row."""
         return self.scale(standard_signs(self.signs(X), self.usual))
@@ -143,7 +148,7 @@ def fit_strangers(
     own : array of shape (L,)
         The place of each candidate among the seen classes, -1 for an unseen one.
     share : float, optional
-        Of strangers in the pool; None: it is learned.
+        Of strangers in the pool; None: it is learned, and in a pool of another domain no row is called.
     """
     sample = rows.thinned(MOST_ROWS)
     learned = _kept_for_means(sample)
@@ -155,8 +160,12 @@ def fit_strangers(
     found_signs = signs(pool)
     usual = usual_signs(found_signs)
     sign = scale(standard_signs(found_signs, usual))
-    found = scale.learned_share(sign) if share is None else share
-    threshold = scale.threshold(sign) if share is None else float(np.quantile(sign, 1 - share))
+    if share is not None:
+        found, threshold = share, float(np.quantile(sign, 1 - share))
+    elif signs.other_domain:
+        found, threshold = LEAST_SHARE, float("inf")
+    else:
+        found, threshold = scale.learned_share(sign), scale.threshold(sign)
     return StrangerModel(signs, usual, scale, found, threshold)
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from unseen.exceptions import AdaptationWarning
 from unseen.inputs import chunked, read_rows, whole_fit
 from unseen.rows.labelled import Rows
 from unseen.semantics import place_among, read_labels
 from unseen.statistics.strangers import fit_strangers
 from unseen.transductive.rounds import Observer
 from unseen.typing import UNLABELLED, Array, Codes, Label, Mask, RowValues
+
+OTHER_DOMAIN = (
+    "The pool is of another domain than the labelled rows: its classes lie far from where they were "
+    "expected, so rehearsals cannot tell strangers, and none is called. stranger_proba_ orders rows by "
+    "how likely they are strangers; to call some, give their share, as in strangers=0.1."
+)
 
 Fit = Callable[[Any, Any, Any, Mapping[int, Any] | None, Observer | None], Any]
 """Fits the estimator: X, y, sample_weight, known rows of the pool, and who observes the rounds."""
@@ -119,6 +127,8 @@ class StrangerAnswers:
             if not found.judges_rows:  # it judged distances to the classes of the first fit
                 found = self._found(labelled, seen, classes, X[pool], share)
                 called, odds = self._judged(found, X, pool, certain)
+        if share is None and found.other_domain:
+            warnings.warn(OTHER_DOMAIN, AdaptationWarning, stacklevel=4)
         best = self._pool_labels(X, pool)
         labels = np.empty(len(X), dtype=np.result_type(classes, best))
         labels[codes != UNLABELLED], labels[pool] = classes[codes[codes != UNLABELLED]], best
