@@ -118,6 +118,19 @@ class Rows(NamedTuple):
             return few
         return Rows(*(p if p is None else np.concatenate(p.gathered(np.asarray)) for p in few))
 
+    def in_content_order(self) -> Rows:
+        """Return these rows, which are in memory, in an order that their content decides.
+
+        What is drawn of them by content is the first of each class. That holds after a sketch, too,
+        whose numbers depend on rounding and so on the order of all rows: their keys would as well.
+        """
+        return self.take(by_content(self.X))
+
+    def first(self, most: int) -> Rows:
+        """Return the first rows of each class, at most ``most``."""
+        places = ranks_in_class(self.codes, np.arange(len(self.codes)))
+        return self.take(np.flatnonzero(places < most))
+
 
 class Divided(NamedTuple):
     """Training input in two parts: labelled rows and the pool."""
@@ -145,9 +158,14 @@ def places_in_class(X: Array, codes: Codes) -> Codes:
     return ranks_in_class(codes, content_keys(X))
 
 
+def by_content(X: Array) -> Codes:
+    """Return the order of rows that their content decides."""
+    return np.argsort(content_keys(X), kind="stable")
+
+
 def sampled(X: RowValues, most: int) -> Array:
-    """Return at most ``most`` rows of X, drawn by content, in memory."""
-    return np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
+    """Return at most ``most`` rows of X, drawn and ordered by content, in memory."""
+    return np.asarray(Rows(X, constant(X, 0)).thinned(most).in_content_order().X)
 
 
 def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:

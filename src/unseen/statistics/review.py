@@ -184,8 +184,8 @@ def review_pool(
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
     few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
-    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
-    some, few, sketch = sketched(some, few, some.thinned(LEAST_ROWS).X)
+    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3)))).in_content_order()
+    some, few, sketch = sketched(some, few, some.first(LEAST_ROWS).X)
     model = model_of_sketch(some, seen, sketch)
     review = replace(rehearse(model, some, L, len(few), rehearsals), halfway=halfway)
     _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())
@@ -213,7 +213,7 @@ def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehe
     K = len(model.vectors)
     held = int(np.clip(candidates, 2, K // 3))
     size = max(1, round(pool_rows / candidates))
-    sample: Rows = rows.thinned(size)
+    sample = rows.first(size)
     results = []
     for number in range(rehearsals):
         order = np.argsort(content_keys(model.vectors, number), kind="stable")
@@ -232,7 +232,7 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
     held_rows = np.flatnonzero(place[sample.codes] >= 0)
     X, codes = sample.X[held_rows], place[sample.codes[held_rows]]
     starts, gains, rehearsed = [], [], []
-    for chosen in _pools(X, codes, len(held)):
+    for chosen in _pools(codes, len(held)):
         start, end = _adapted(model, candidates, X[chosen], Plan())
         state = end.assignment
         starts.append(_accuracy(start.scores, codes[chosen], len(held)))
@@ -245,7 +245,7 @@ def _rehearsal(model: SeenModel, sample: Rows, held: Array) -> tuple[float, list
 def _calibrated(review: Review, rows: Rows, model: SeenModel, candidates: int, size: int) -> Review:
     """Return the review with what probabilities and prediction sets need."""
     seen, sketch = np.asarray(model.vectors), model.sketch
-    sample: Rows = rows.thinned(max(1, round(size / candidates)))
+    sample = rows.first(max(1, round(size / candidates)))
     answers = []
     for number in range(len(review.start)):
         most = max(2, len(seen) // CALIBRATION_PARTS[number % len(CALIBRATION_PARTS)])
@@ -271,14 +271,13 @@ def _answers(review: Review, model: SeenModel, judged: Rows, vectors: Array) -> 
     plan = replace(review, learned_shares=shares).plan(Plan())
     _, end = _adapted(model, candidates, judged.X, plan)
     S = end.assignment.scores + end.assignment.biases
-    few = np.argsort(content_keys(judged.X), kind="stable")[:CALIBRATION_ROWS]
+    few = slice(CALIBRATION_ROWS)
     return S[few] / max(float(S.std(axis=1).mean()), 1e-12), judged.codes[few]
 
 
-def _pools(X: Array, codes: Array, classes: int) -> list[Array]:
+def _pools(codes: Array, classes: int) -> list[Array]:
     """Return rows with every class present, with half of them, and with sizes from 50 to 1."""
-    keys = content_keys(X)
-    order = np.lexsort((keys, codes))
+    order = np.argsort(codes, kind="stable")
     by_class = np.split(order, np.searchsorted(codes[order], np.arange(1, classes)))
     fewest = min(map(len, by_class))
     sizes = fewest * SIZE_RATIO ** -np.linspace(0, 1, classes)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from unseen.rows.labelled import Rows, content_keys, places_in_class
+from unseen.rows.labelled import Rows, content_keys, places_in_class, sampled
 from unseen.statistics.seen_model import SeenModel, model_of_sketch, sketched
 from unseen.statistics.stranger_signs import Signs, signs_of, standard_signs, usual_signs
 from unseen.typing import Array, Codes, Mask
@@ -150,9 +150,9 @@ def fit_strangers(
     share : float, optional
         Of strangers in the pool; None: it is learned, and in a pool of another domain no row is called.
     """
-    sample = rows.thinned(MOST_ROWS)
+    sample: Rows = rows.thinned(MOST_ROWS).in_content_order()
     learned = _kept_for_means(sample)
-    few, sketched_pool, sketch = sketched(sample, pool, sample.X)
+    few, sketched_pool, sketch = sketched(sample, sampled(pool, len(pool)), sample.X)
     model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, few, learned, len(vectors), size)
@@ -211,12 +211,11 @@ def _rehearsal(
     """Return standard signs and which rows are strangers; standard signs of a pool without any."""
     assert model.vectors is not None
     rest = np.setdiff1d(np.arange(len(model.vectors)), held)
-    own = sketch.of_classes(np.sort(held)).thinned(size)
+    own = sketch.of_classes(np.sort(held)).first(size)
     is_named = np.isin(np.sort(held)[own.codes], named)
     spare = sketch.take(np.flatnonzero(np.isin(sketch.codes, rest) & ~learned))
     known, unnamed = own.X[is_named], own.X[~is_named]
-    few = np.argsort(content_keys(spare.X), kind="stable")[: len(unnamed)]
-    pool = np.concatenate([known, unnamed, spare.X[few]])
+    pool = np.concatenate([known, unnamed, spare.X[: len(unnamed)]])
     strange = np.arange(len(pool)) >= len(known)
     found = []
     for X in (pool, known):
