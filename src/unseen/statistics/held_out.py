@@ -251,16 +251,18 @@ def plan_rehearsals(
         return RehearsalPlan(iter(()), pool, pool_rows > 0)
     most = MOST_ROWS_IN_DIRECTIONS if in_directions else MOST_ROWS
     size = int(np.clip(round(pool_rows / candidates), 1, most)) if pool_rows else LEAST_ROWS
-    sample: Rows = rows.thinned(max(size, LEAST_ROWS)).in_content_order()
-    few = sample.first(LEAST_ROWS)
+    sample: Rows = rows.thinned(max(size, LEAST_ROWS))
+    few: Rows = sample.thinned(LEAST_ROWS)
+    at_most = Rows.thinned
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
+        sample, at_most = sample.in_content_order(), Rows.first
         sample = sample._replace(X=sample.X @ first_directions(sample.X))
 
     def rehearsals() -> Iterator[Rehearsal]:
         for number in range(count):
             held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
             others = np.setdiff1d(np.arange(len(vectors)), held)
-            learned, judged = sample.of_classes(others), sample.of_classes(held).first(size)
+            learned, judged = sample.of_classes(others), at_most(sample.of_classes(held), size)
             shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
             yield Rehearsal(others, held, learned, judged, shares, pool_rows > 0)
 
