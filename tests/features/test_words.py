@@ -176,6 +176,23 @@ def test_separation_names_what_cannot_be_told_apart():
     assert "c and d have the same description and cannot be told apart" in found.verdict
 
 
+def test_separation_names_what_no_labelled_class_can_teach():
+    """Three signs differ only in attributes that no labelled sign has."""
+    signs = [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 2]]
+    table = ClassTable(["a", "b", "ice", "bicycles", "bumps"], signs)
+    found = separation(table, ["ice", "bicycles", "bumps"])
+    assert found.same == []
+    assert len(found.unlearned) == 3
+    assert (
+        "ice and bicycles differ only in what no labelled class has, and 2 other pairs" in found.verdict
+    )
+    assert "label a class that has it" in found.verdict
+    signs[0][2] = 1  # now a labelled class has it
+    taught = separation(ClassTable(table.classes, signs), ["ice", "bicycles", "bumps"])
+    assert [(p.first, p.second) for p in taught.unlearned] == [("bicycles", "bumps")]
+    assert separation(table, seen=[]).unlearned == []
+
+
 def test_separation_measures_rank_distance_and_reach():
     corners = ClassTable(list("abcd"), np.eye(4))
     found = separation(corners)

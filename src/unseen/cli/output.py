@@ -151,6 +151,7 @@ def separation_json(separation: Separation) -> JsonObject:
         "effective_rank": separation.effective_rank,
         "nearest": [vars(p) for p in separation.nearest],
         "same": [vars(p) for p in separation.same],
+        "unlearned": [vars(p) for p in separation.unlearned],
         "close": [vars(p) for p in separation.close],
         "reach": separation.reach,
     }

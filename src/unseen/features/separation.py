@@ -42,6 +42,8 @@ class Separation:
     """The closest pairs among the candidates, closest first."""
     same: list[Pair]
     """Pairs that cannot be told apart."""
+    unlearned: list[Pair]
+    """Pairs that differ only in directions in which every seen class is zero."""
     close: list[Pair]
     """Pairs that will often be confused."""
     reach: dict[str, float]
@@ -55,6 +57,13 @@ class Separation:
             return (
                 f"{pair.first} and {pair.second} have the same description and cannot be told apart"
                 f"{_more(self.same)}. Describe how they differ."
+            )
+        if self.unlearned:
+            pair = self.unlearned[0]
+            return (
+                f"{pair.first} and {pair.second} differ only in what no labelled class "
+                f"has{_more(self.unlearned)}, so nothing that is learned tells them apart. Describe "
+                "another difference, or label a class that has it."
             )
         poor = [name for name, share in self.reach.items() if share < POORLY_REACHED]
         if poor:
@@ -110,6 +119,7 @@ def separation(
         _effective_rank(unit),
         pairs[:5],
         [p for p in pairs if p.distance <= SAME],
+        _unlearned(vectors, rows, table.positions(known), pairs, [str(c) for c in asked]),
         [p for p in pairs if SAME < p.distance <= CLOSE],
         _reach(unit, rows, table.positions(known), [str(c) for c in asked]),
     )
@@ -126,6 +136,20 @@ def _pairs(unit: Array, rows: Array, names: list[str]) -> list[Pair]:
         Pair(names[i], names[j], float(distances[i, j]))
         for i, j in zip(first[order], second[order], strict=True)
     ]
+
+
+def _unlearned(
+    vectors: Array, rows: Array, known: Array, pairs: list[Pair], names: list[str]
+) -> list[Pair]:
+    """Return the pairs whose difference is outside the span of the seen classes."""
+    if not len(known):
+        return []
+    _, values, directions = np.linalg.svd(vectors[known], full_matrices=False)
+    basis = directions[values > 1e-9 * max(float(values[0]), 1e-300)]
+    inside = dict(zip(names, vectors[rows] @ basis.T, strict=True))
+    size = float(np.linalg.norm(vectors[rows], axis=1).max())
+    apart = [p for p in pairs if p.distance > SAME]
+    return [p for p in apart if np.linalg.norm(inside[p.first] - inside[p.second]) <= SAME * size]
 
 
 def _effective_rank(unit: Array) -> float:
