@@ -10,6 +10,7 @@ TITLES = {
     "cub": "CUB (PS)",
     "awa1-ss": "AwA1 (SS)",
     "awa1-ps": "AwA1 (PS)",
+    "animals": "animal photographs",
 }
 
 

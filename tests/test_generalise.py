@@ -229,3 +229,10 @@ def test_messages(suite, write):
         suite("--datasets", f"{path}:words", "--methods", "ESZSL")
     with pytest.raises(DataError, match="no such file"):
         suite("--datasets", "nowhere", "--methods", "ESZSL")
+
+
+def test_every_data_set_has_a_title_in_the_tables_of_accuracies():
+    from accuracy_tables import TITLES
+    from settings import DATASETS
+
+    assert set(TITLES) == set(DATASETS)
