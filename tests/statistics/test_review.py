@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toys import make_toy
 from unseen.rows.kernels import scaled
-from unseen.rows.labelled import Rows
+from unseen.rows.labelled import Rows, by_content
 from unseen.scale.local import LocalChunks
 from unseen.solvers import row_space
 from unseen.statistics import review as reviewing
@@ -133,7 +133,7 @@ def seen_rows(order: Any = None, seed: int = 0) -> tuple[SeenModel, Rows]:
         codes, vectors = np.argsort(order)[codes], vectors[order]
         turn = np.random.default_rng(5).permutation(len(X))
         X, codes = X[turn], codes[turn]
-    rows = Rows(X, codes).in_content_order()
+    rows = Rows(X, codes).take(by_content(X))
     return seen_model(seen_statistics(rows, 18, "none"), vectors, None, float), rows
 
 

@@ -118,16 +118,13 @@ class Rows(NamedTuple):
             return few
         return Rows(*(p if p is None else np.concatenate(p.gathered(np.asarray)) for p in few))
 
-    def in_content_order(self) -> Rows:
-        """Return these rows, which are in memory, in an order that their content decides.
-
-        What is drawn of them by content is the first of each class. That holds after a sketch, too,
-        whose numbers depend on rounding and so on the order of all rows: their keys would as well.
-        """
-        return self.take(by_content(self.X))
-
     def first(self, most: int) -> Rows:
-        """Return the first rows of each class, at most ``most``."""
+        """Return the first rows of each class, at most ``most``.
+
+        Of rows in the order of their content these are those that :meth:`thinned` draws. A sketch of
+        rows is put into the order of the rows themselves: its own numbers depend on rounding, and so on
+        the order in which all rows came; their keys would, too.
+        """
         places = ranks_in_class(self.codes, np.arange(len(self.codes)))
         return self.take(np.flatnonzero(places < most))
 
@@ -165,7 +162,8 @@ def by_content(X: Array) -> Codes:
 
 def sampled(X: RowValues, most: int) -> Array:
     """Return at most ``most`` rows of X, drawn and ordered by content, in memory."""
-    return np.asarray(Rows(X, constant(X, 0)).thinned(most).in_content_order().X)
+    few = np.asarray(Rows(X, constant(X, 0)).thinned(most).X)
+    return few[by_content(few)]
 
 
 def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[np.intp]]:

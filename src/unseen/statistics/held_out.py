@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize
 from scipy.special import softmax
 
-from unseen.rows.labelled import Rows, content_keys
+from unseen.rows.labelled import Rows, by_content, content_keys
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.typing import Array, Codes, RowValues
 
@@ -255,8 +255,8 @@ def plan_rehearsals(
     few: Rows = sample.thinned(LEAST_ROWS)
     at_most = Rows.thinned
     if in_directions and min(sample.X.shape) > SKETCH_COLUMNS:
-        sample, at_most = sample.in_content_order(), Rows.first
-        sample = sample._replace(X=sample.X @ first_directions(sample.X))
+        order, at_most = by_content(sample.X), Rows.first
+        sample = sample._replace(X=sample.X @ first_directions(sample.X)).take(order)
 
     def rehearsals() -> Iterator[Rehearsal]:
         for number in range(count):

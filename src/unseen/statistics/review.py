@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from unseen.rows.labelled import Rows, content_keys, sampled
+from unseen.rows.labelled import Rows, by_content, content_keys, sampled
 from unseen.statistics.adaptation import (
     EVEN_TIE,
     FIRM_TIE,
@@ -184,8 +184,10 @@ def review_pool(
     if K < FEWEST_TO_REHEARSE or L < 2 or not len(pool) or not rehearsals:
         return None
     few = sampled(pool, min(SKETCH_ROWS, max(L * LEAST_ROWS, SKETCH_NUMBERS // rows.X.shape[1])))
-    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3)))).in_content_order()
-    some, few, sketch = sketched(some, few, some.first(LEAST_ROWS).X)
+    some: Rows = rows.thinned(max(LEAST_ROWS, -(-len(few) // min(L, K // 3))))
+    order = by_content(some.X)
+    some, few, sketch = sketched(some, few, some.thinned(LEAST_ROWS).X)
+    some = some.take(order)
     model = model_of_sketch(some, seen, sketch)
     review = replace(rehearse(model, some, L, len(few), rehearsals), halfway=halfway)
     _, end = _adapted(model, candidates_of(model, vectors, np.full(L, -1)), few, Plan())

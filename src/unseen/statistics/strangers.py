@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from unseen.rows.labelled import Rows, content_keys, places_in_class, sampled
+from unseen.rows.labelled import Rows, by_content, content_keys, places_in_class, sampled
 from unseen.statistics.seen_model import SeenModel, model_of_sketch, sketched
 from unseen.statistics.stranger_signs import Signs, signs_of, standard_signs, usual_signs
 from unseen.typing import Array, Codes, Mask
@@ -150,9 +150,11 @@ def fit_strangers(
     share : float, optional
         Of strangers in the pool; None: it is learned, and in a pool of another domain no row is called.
     """
-    sample: Rows = rows.thinned(MOST_ROWS).in_content_order()
-    learned = _kept_for_means(sample)
+    sample: Rows = rows.thinned(MOST_ROWS)
+    order = by_content(sample.X)
+    learned = _kept_for_means(sample)[order]
     few, sketched_pool, sketch = sketched(sample, sampled(pool, len(pool)), sample.X)
+    few = few.take(order)
     model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, few, learned, len(vectors), size)

@@ -135,7 +135,8 @@ def far_points(at: Transduction, count: int) -> Array:
     Z = np.asarray(space(X), dtype=float)
     middle = Z.mean(axis=0)
     directions = min(2 * L, *Z.shape)
-    _, _, basis = randomized_svd(Z - middle, directions, random_state=0)
+    # Not transposed, so that what is random belongs to columns: rows may come in any order.
+    _, _, basis = randomized_svd(Z - middle, directions, transpose=False, random_state=0)
     few, candidates = (Z - middle) @ basis.T, (state.points[:L] - middle) @ basis.T
     distances = cdist(few, few)
     size = min(max(LEAST_NEIGHBOURS, len(few) // (2 * (L + count))), len(few))

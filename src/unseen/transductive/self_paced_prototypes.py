@@ -212,6 +212,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             surest = mapped(np.max, state.assignment.labels, given=(1,))
             trusted = mapped(np.greater_equal, surest, given=(TRUSTED,))
             first_round = kept(mapped(kernels.first_time, first_round, trusted, given=(number,)))
+        stage = stage._replace(pool=stage.pool.without_rows())
         self.shares_ = stage.state.shares
         self._keep(split, stage.answer())
         self._calibrate(split.rows, split.seen, self._temperature(stage.state.assignment))
