@@ -200,10 +200,6 @@ class Pool:
         mass, sums = summed(kernels.soft_sums, self.X, labels)
         return mass, self.space.of_sums(sums, mass)
 
-    def without_rows(self) -> Pool:
-        """Return an empty pool of this space: scaled rows take memory."""
-        return Pool(np.empty((0, len(self.space.center))), self.space)
-
 
 def space_scores(space: Space, X: Array, points: Array, offsets: Array) -> Array:
     """Return the scores z·μ − ½‖μ‖² + offset of rows that are not in the space yet, block by block."""

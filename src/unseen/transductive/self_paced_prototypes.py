@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -79,8 +80,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
         finds the pool even, and where seen and unseen classes are candidates together. None: classes
         are taken to be alike, and nothing is imposed.
     rounds : int
-        Rounds at most; 0 is the inductive answer. A pool of another domain takes up to eight more, and
-        one that may have strangers up to three.
+        Rounds at most; 0 is the inductive answer. Another domain takes up to 8 more, strangers up to 3.
     shrinkage : float in [0, 1] or "auto"
         How far the covariance that whitens in the rounds is shrunk; "auto": 0.2 to 0.5, more
         with fewer labelled rows.
@@ -212,7 +212,7 @@ class SelfPacedPrototypes(StrangerAnswers, PrototypeClassifier):
             surest = mapped(np.max, state.assignment.labels, given=(1,))
             trusted = mapped(np.greater_equal, surest, given=(TRUSTED,))
             first_round = kept(mapped(kernels.first_time, first_round, trusted, given=(number,)))
-        stage = stage._replace(pool=stage.pool.without_rows())
+        stage = stage._replace(pool=replace(stage.pool, X=np.empty((0, 1))))  # they take memory
         self.shares_ = stage.state.shares
         self._keep(split, stage.answer())
         self._calibrate(split.rows, split.seen, self._temperature(stage.state.assignment))
