@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bystander_pools import after_rounds_alone
 
 from toys import Toy, make_toy
-from unseen.rows.labelled import Rows
-from unseen.statistics.adaptation import Plan, Transduction, adapt, learned_biases, start_of
+from unseen.statistics.adaptation import Plan, Transduction, learned_biases
 from unseen.statistics.bystanders import (
     BYSTANDER_SHARE,
     ROUNDS_ALONE,
     UNNAMED_SMOOTHING,
     Bystanders,
-    alone,
     smoothing_beside,
     widened,
 )
-from unseen.statistics.seen_model import candidates_of, seen_model
-from unseen.statistics.visual_space import Pool, seen_statistics
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +23,10 @@ def toy() -> Toy:
     return make_toy(seed=3, seen=18, unseen=6)
 
 
-def after_rounds_alone(toy: Toy, plan: Plan) -> tuple[Transduction, Bystanders, int]:
-    """The unseen classes are candidates; behind their rows the pool has rows of seen classes."""
-    classes = np.unique(toy.y[toy.train])
+def with_strangers(toy: Toy, plan: Plan) -> tuple[Transduction, Bystanders, int]:
+    """Behind the rows of the candidates the pool has rows of seen classes."""
     held, kept = toy.train[::7], np.setdiff1d(toy.train, toy.train[::7])
-    rows = Rows(toy.X[kept], np.searchsorted(classes, toy.y[kept]))
-    vectors = np.array([toy.semantics[c] for c in classes.tolist()], dtype=float)
-    model = seen_model(seen_statistics(rows, len(classes), "none"), vectors, None, rows.X.dtype)
-    unseen = np.array([toy.semantics[c] for c in np.unique(toy.y[toy.unseen]).tolist()], dtype=float)
-    candidates = candidates_of(model, unseen, np.full(len(unseen), -1))
-    pool = Pool(toy.X[np.concatenate([toy.unseen, held])], model.space)
-    start, first = start_of(model, candidates, pool, alone(plan)), alone(plan)
-    states = list(adapt(pool, candidates.prior, start, first))
-    bystanders = Bystanders.of(len(classes), np.full(len(unseen), -1))
-    return Transduction(model, candidates, pool, states[-1]), bystanders, len(states) - 1
+    return after_rounds_alone(toy, kept, np.concatenate([toy.unseen, held]), 6, plan)
 
 
 def test_bystanders_are_the_seen_classes_that_are_no_candidates() -> None:
@@ -61,7 +48,7 @@ def test_those_beside_candidates_have_a_small_share_before_any_row_is_counted() 
 @pytest.mark.parametrize("shares", [None, np.full(6, 1 / 6)], ids=["learned", "imposed halfway"])
 def test_rows_of_bystanders_are_left_to_them(toy: Toy, shares: np.ndarray | None) -> None:
     plan = Plan(shares=shares, halfway=shares is not None)
-    at, bystanders, rounds = after_rounds_alone(toy, plan)
+    at, bystanders, rounds = with_strangers(toy, plan)
     assert rounds == ROUNDS_ALONE
     *_, end = bystanders.join(at, plan)
     mass = np.asarray(end.assignment.labels)[:, :6].sum(axis=1)
@@ -70,7 +57,7 @@ def test_rows_of_bystanders_are_left_to_them(toy: Toy, shares: np.ndarray | None
 
 
 def test_more_classes_have_no_row_at_first(toy: Toy) -> None:
-    at, *_ = after_rounds_alone(toy, Plan())
+    at, *_ = with_strangers(toy, Plan())
     more = widened(at.state.assignment, 3)
     np.testing.assert_array_equal(more.labels[:, :6], at.state.assignment.labels)
     assert not more.labels[:, 6:].any()

@@ -6,19 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bystander_pools import after_rounds_alone
 
 from toys import Toy, make_toy
-from unseen.rows.labelled import Rows
-from unseen.statistics.adaptation import (
-    Plan,
-    State,
-    Transduction,
-    adapt,
-    measured,
-    start_of,
-)
-from unseen.statistics.bystanders import Bystanders, alone
-from unseen.statistics.seen_model import candidates_of, seen_model
+from unseen.statistics.adaptation import Plan, State, Transduction, measured
+from unseen.statistics.bystanders import Bystanders
 from unseen.statistics.unnamed import (
     UNNAMED_SHARE,
     beside_unnamed,
@@ -27,7 +19,6 @@ from unseen.statistics.unnamed import (
     named_by_votes,
     of_candidates,
 )
-from unseen.statistics.visual_space import Pool, seen_statistics
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +29,11 @@ def toy() -> Toy:
 def beside_bystanders(
     toy: Toy, named: int, order: Any = slice(None)
 ) -> tuple[Transduction, Bystanders, Any]:
-    """The first unseen classes are candidates, and rows of the others are in the pool; the truth."""
-    classes, unseen = np.unique(toy.y[toy.train]), np.unique(toy.y[toy.unseen])
-    rows = Rows(toy.X[toy.train], np.searchsorted(classes, toy.y[toy.train]))
-    vectors = np.array([toy.semantics[c] for c in classes.tolist()], dtype=float)
-    model = seen_model(seen_statistics(rows, len(classes), "none"), vectors, None, rows.X.dtype)
-    names = np.array([toy.semantics[c] for c in unseen[:named].tolist()], dtype=float)
-    own, pool = np.full(named, -1), Pool(toy.X[toy.unseen][order], model.space)
-    candidates, first = candidates_of(model, names, own), alone(Plan())
-    *_, state = adapt(pool, candidates.prior, start_of(model, candidates, pool, first), first)
-    bystanders = Bystanders.of(len(classes), own)
-    *_, state = bystanders.join(Transduction(model, candidates, pool, state), Plan())
-    truth = np.searchsorted(unseen, toy.y[toy.unseen][order])
-    return Transduction(model, candidates, pool, state), bystanders, truth
+    """Rows of unseen classes that are no candidates are in the pool; the truth."""
+    at, bystanders, _ = after_rounds_alone(toy, toy.train, toy.unseen[order], named, Plan())
+    *_, state = bystanders.join(at, Plan())
+    truth = np.unique(toy.y[toy.unseen], return_inverse=True)[1][order]
+    return at._replace(state=state), bystanders, truth
 
 
 def test_what_no_candidate_is_called_goes_to_classes_without_a_name(toy: Toy) -> None:

@@ -144,12 +144,16 @@ def _unlearned(
     """Return the pairs whose difference is outside the span of the seen classes."""
     if not len(known):
         return []
-    _, values, directions = np.linalg.svd(vectors[known], full_matrices=False)
-    basis = directions[values > 1e-9 * max(float(values[0]), 1e-300)]
-    inside = dict(zip(names, vectors[rows] @ basis.T, strict=True))
+    inside = dict(zip(names, vectors[rows] @ _span(vectors[known]).T, strict=True))
     size = float(np.linalg.norm(vectors[rows], axis=1).max())
     apart = [p for p in pairs if p.distance > SAME]
     return [p for p in apart if np.linalg.norm(inside[p.first] - inside[p.second]) <= SAME * size]
+
+
+def _span(vectors: Array) -> Array:
+    """Return orthonormal rows that span these."""
+    _, values, directions = np.linalg.svd(vectors, full_matrices=False)
+    return np.asarray(directions[values > 1e-9 * max(float(values[0]), 1e-300)])
 
 
 def _effective_rank(unit: Array) -> float:
@@ -166,8 +170,7 @@ def _reach(unit: Array, rows: Array, known: Array, names: list[str]) -> dict[str
     if len(known) < 2 or not unknown:
         return {}
     mean = unit[known].mean(axis=0)
-    _, values, directions = np.linalg.svd(unit[known] - mean, full_matrices=False)
-    basis = directions[values > 1e-9 * max(float(values[0]), 1e-300)]
+    basis = _span(unit[known] - mean)
     reach = {}
     for i in unknown:
         offset = unit[rows[i]] - mean

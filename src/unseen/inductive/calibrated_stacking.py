@@ -11,7 +11,7 @@ from unseen.advice import Advice
 from unseen.base import ZeroShotClassifier
 from unseen.inductive.wrapping import WrappingClassifier
 from unseen.inputs import whole_fit
-from unseen.rows.labelled import Rows, content_keys, places_in_class
+from unseen.rows.labelled import Rows, by_content, places_in_class
 from unseen.rows.passes import spread
 from unseen.semantics import place_among
 from unseen.statistics.scorer import Scorer
@@ -126,7 +126,7 @@ class CalibratedStacking(WrappingClassifier):
         sample = rows.thinned(MOST_ROWS)
         curves = []
         for number in range(REHEARSALS):
-            order = np.argsort(content_keys(vectors, number), kind="stable")
+            order = by_content(vectors, number)
             curves.append(self._curve(sample, order[: max(2, int(len(vectors) * HELD_SHARE))]))
         mean = np.round(np.mean(curves, axis=0), 9)
         return float(OFFSETS[int(mean.argmax())]) if mean.any() else 0.0

@@ -125,8 +125,11 @@ class Rows(NamedTuple):
         rows is put into the order of the rows themselves: its own numbers depend on rounding, and so on
         the order in which all rows came; their keys would, too.
         """
-        places = ranks_in_class(self.codes, np.arange(len(self.codes)))
-        return self.take(np.flatnonzero(places < most))
+        return self.take(np.flatnonzero(self.places() < most))
+
+    def places(self) -> Codes:
+        """Return the place of each row among those of its class, as they come."""
+        return ranks_in_class(self.codes, np.arange(len(self.codes)))
 
 
 class Divided(NamedTuple):
@@ -155,9 +158,9 @@ def places_in_class(X: Array, codes: Codes) -> Codes:
     return ranks_in_class(codes, content_keys(X))
 
 
-def by_content(X: Array) -> Codes:
-    """Return the order of rows that their content decides."""
-    return np.argsort(content_keys(X), kind="stable")
+def by_content(X: Array, seed: int = 0) -> Codes:
+    """Return the order of rows that their content and the seed decide."""
+    return np.argsort(content_keys(X, seed), kind="stable")
 
 
 def sampled(X: RowValues, most: int) -> Array:
@@ -174,7 +177,7 @@ def class_folds(vectors: Array, folds: int, seed: int = 0) -> list[npt.NDArray[n
     >>> [len(fold) for fold in class_folds(np.eye(10), 3)]
     [4, 3, 3]
     """
-    order = np.argsort(content_keys(vectors, seed), kind="stable")
+    order = by_content(vectors, seed)
     return [np.sort(part) for part in np.array_split(order, folds) if len(part)]
 
 

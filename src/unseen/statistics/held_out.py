@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize
 from scipy.special import softmax
 
-from unseen.rows.labelled import Rows, by_content, content_keys
+from unseen.rows.labelled import Rows, by_content
 from unseen.solvers.row_space import SKETCH_COLUMNS, first_directions
 from unseen.typing import Array, Codes, RowValues
 
@@ -243,14 +243,15 @@ def plan_rehearsals(
         Whether rows may be given in their first principal directions alone.
     """
     pool_rows = 0 if pool is None else len(pool)
+    as_pool = pool_rows > 0
     share, count = (POOL_HELD_SHARE, POOL_REHEARSALS)
-    if not pool_rows:
+    if not as_pool:
         share, count = FOLD_HELD_SHARE, FOLD_REHEARSALS
     size_held = min(max(candidates, FEWEST_HELD), int(len(vectors) * share + 1e-9))
     if size_held < FEWEST_HELD or candidates < 2:
-        return RehearsalPlan(iter(()), pool, pool_rows > 0)
+        return RehearsalPlan(iter(()), pool, as_pool)
     most = MOST_ROWS_IN_DIRECTIONS if in_directions else MOST_ROWS
-    size = int(np.clip(round(pool_rows / candidates), 1, most)) if pool_rows else LEAST_ROWS
+    size = int(np.clip(round(pool_rows / candidates), 1, most)) if as_pool else LEAST_ROWS
     sample: Rows = rows.thinned(max(size, LEAST_ROWS))
     few: Rows = sample.thinned(LEAST_ROWS)
     at_most = Rows.thinned
@@ -260,13 +261,13 @@ def plan_rehearsals(
 
     def rehearsals() -> Iterator[Rehearsal]:
         for number in range(count):
-            held = np.sort(np.argsort(content_keys(vectors, number), kind="stable")[:size_held])
+            held = np.sort(by_content(vectors, number)[:size_held])
             others = np.setdiff1d(np.arange(len(vectors)), held)
             learned, judged = sample.of_classes(others), at_most(sample.of_classes(held), size)
             shares = len(learned.X) / len(rows.X), len(others) / len(vectors)
-            yield Rehearsal(others, held, learned, judged, shares, pool_rows > 0)
+            yield Rehearsal(others, held, learned, judged, shares, as_pool)
 
-    return RehearsalPlan(rehearsals(), pool if pool_rows else few.X, pool_rows > 0)
+    return RehearsalPlan(rehearsals(), pool if as_pool else few.X, as_pool)
 
 
 class Rehearsed(NamedTuple):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from unseen.rows.labelled import Rows, by_content, content_keys, sampled
+from unseen.rows.labelled import Rows, by_content, sampled
 from unseen.statistics.adaptation import (
     EVEN_TIE,
     FIRM_TIE,
@@ -218,7 +218,7 @@ def rehearse(model: SeenModel, rows: Rows, candidates: int, pool_rows: int, rehe
     sample = rows.first(size)
     results = []
     for number in range(rehearsals):
-        order = np.argsort(content_keys(model.vectors, number), kind="stable")
+        order = by_content(model.vectors, number)
         results.append(_rehearsal(model, sample, order[:held]))
     start, gains, rehearsed = zip(*results, strict=True)
     return Review(np.array(start), np.array(gains), np.array(rehearsed))
@@ -251,7 +251,7 @@ def _calibrated(review: Review, rows: Rows, model: SeenModel, candidates: int, s
     answers = []
     for number in range(len(review.start)):
         most = max(2, len(seen) // CALIBRATION_PARTS[number % len(CALIBRATION_PARTS)])
-        order = np.argsort(content_keys(seen, number), kind="stable")
+        order = by_content(seen, number)
         held = np.sort(order[: min(candidates, most)])
         others = np.setdiff1d(np.arange(len(seen)), held)
         rest = model_of_sketch(rows.of_classes(others), seen[others], sketch)

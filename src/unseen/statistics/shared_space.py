@@ -24,7 +24,7 @@ from scipy import sparse
 
 from unseen.rows.kernels import scaled
 from unseen.rows.known import Known
-from unseen.rows.labelled import content_keys
+from unseen.rows.labelled import by_content
 from unseen.rows.passes import blocks
 from unseen.statistics.entropy import entropy, moved_mass, soft_labels, to_entropy
 from unseen.statistics.neighbours import nearest
@@ -121,7 +121,7 @@ class SharedPool:
         self.X, self.vectors, self.scale, self._equal = X, vectors, scale, equal
         self.roots = scaled(X, "root")
         self._moments: Array | None = None
-        self.sample = np.argsort(content_keys(X), kind="stable")[:SAMPLE_ROWS]
+        self.sample = by_content(X)[:SAMPLE_ROWS]
         start = cosines(X[self.sample], vectors) * X.dtype.type(scale)
         self.entropy = entropy(start)
         factor = scale * to_entropy(start, SHARPENING * self.entropy)

@@ -96,9 +96,9 @@ def signs_of(
     candidates, pool = candidates_of(model, vectors, own), Pool(X, model.space)
     first = alone(Plan())
     *_, state = adapt(pool, candidates.prior, start_of(model, candidates, pool, first), first)
-    *_, state = bystanders.join(Transduction(model, candidates, pool, state), Plan())
     at = Transduction(model, candidates, pool, state)
-    end = beside_unnamed(at, bystanders, Plan())
+    *_, state = bystanders.join(at, Plan())
+    end = beside_unnamed(at._replace(state=state), bystanders, Plan())
     space = measured(model.space, end.metric)
     if sketch is not None:
         space = behind(sketch, space)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from unseen.rows.labelled import Rows, by_content, content_keys, places_in_class, sampled
+from unseen.rows.labelled import Rows, by_content, sampled
 from unseen.statistics.seen_model import SeenModel, model_of_sketch, sketched
 from unseen.statistics.stranger_signs import Signs, signs_of, standard_signs, usual_signs
 from unseen.typing import Array, Codes, Mask
@@ -152,9 +152,9 @@ def fit_strangers(
     """
     sample: Rows = rows.thinned(MOST_ROWS)
     order = by_content(sample.X)
-    learned = _kept_for_means(sample)[order]
     few, sketched_pool, sketch = sketched(sample, sampled(pool, len(pool)), sample.X)
     few = few.take(order)
+    learned = _kept_for_means(few)
     model = model_of_sketch(few.take(np.flatnonzero(learned)), seen, sketch)
     size = int(np.clip(round(len(pool) / len(vectors)), 3, MOST_ROWS))
     scale = _rehearse(model, few, learned, len(vectors), size)
@@ -171,9 +171,9 @@ def fit_strangers(
     return StrangerModel(signs, usual, scale, found, threshold)
 
 
-def _kept_for_means(sample: Rows) -> Mask:
+def _kept_for_means(sketch: Rows) -> Mask:
     """Mark the rows that class means are taken of: all but one in ``HELD_OUT_ROWS`` of each class."""
-    return np.asarray(places_in_class(sample.X, sample.codes) % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
+    return np.asarray(sketch.places() % HELD_OUT_ROWS != HELD_OUT_ROWS - 1)
 
 
 def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, size: int) -> SignScale:
@@ -188,7 +188,7 @@ def _rehearse(model: SeenModel, sketch: Rows, learned: Mask, candidates: int, si
     held = min(max(3, round(candidates / (1 - UNNAMED_SHARE))), int(K * HELD_SHARE))
     pairs, alone = [], []
     for number in range(REHEARSALS):
-        order = np.argsort(content_keys(model.vectors, number), kind="stable")[:held]
+        order = by_content(model.vectors, number)[:held]
         unnamed = max(1, round(UNNAMED_SHARE * held))
         with_strangers, without = _rehearsal(model, sketch, learned, order[unnamed:], order, size)
         pairs.append(with_strangers)

@@ -12,7 +12,7 @@ from unseen.advice import Advice
 from unseen.citation import Citation
 from unseen.inductive.wrapping import WrappingClassifier
 from unseen.published import PAPER, UNVERIFIED, choices, holds
-from unseen.rows.labelled import content_keys
+from unseen.rows.labelled import by_content
 from unseen.rows.passes import blocks
 from unseen.transductive._pool import Compress, Split, TransductiveClassifier
 from unseen.typing import Array, CandidateClasses
@@ -124,7 +124,7 @@ def density_ratio(X: Array, pool: Array, rounds: int, centres: int = MOST_CENTRE
     Each step is one of expectation–maximisation for the shares of the kernels, so that the likelihood
     of the pool never falls. Centres are drawn by content.
     """
-    chosen = pool[np.argsort(content_keys(pool), kind="stable")[:centres]].astype(float)
+    chosen = pool[by_content(pool)[:centres]].astype(float)
     near = _squares(pool, chosen)
     unit = max(float(np.median(near)), np.finfo(float).tiny)
     K, at_rows = np.exp(-near / unit), np.exp(-_squares(X, chosen) / unit)
